@@ -1,0 +1,2 @@
+//! scumble
+pub mod problem;
