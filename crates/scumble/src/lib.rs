@@ -1,2 +1,29 @@
-//! scumble
+//! scumble publishes tables about people so that the people stay hidden and the table stays useful.
+//!
+//! This crate is the field itself: privacy models, algorithms, releases and how they are judged. It is pure: it touches
+//! no file, clock, network or global randomness. Reading tables, writing releases and the `Publisher` are
+//! `scumble-io`'s.
+//!
+//! A tour in reading order:
+//!
+//! - [`publish`]: anonymize, judge again, measure;
+//! - [`table`]: the microdata as algorithms see it, [`taxonomy`]: how values generalize, [`class`]: what a release makes
+//!   indistinguishable, [`release`]: what is made and what is given;
+//! - [`policy`]: what a publisher promises, read from text;
+//! - [`model`], [`algorithm`], [`utility`]: the methods, one file each, listed in [`catalogue`];
+//! - [`risk`]: re-identification risk, [`exact`]: the arithmetic of verdicts, [`picture`]: a partitioning drawn.
+
+pub mod algorithm;
+pub mod catalogue;
+pub mod class;
+pub mod encode;
+pub mod exact;
+pub mod model;
+pub mod policy;
 pub mod problem;
+pub mod publish;
+pub mod release;
+pub mod risk;
+pub mod table;
+pub mod taxonomy;
+pub mod utility;

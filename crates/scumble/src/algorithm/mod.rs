@@ -1,0 +1,108 @@
+//! Ways to make a release.
+
+use crate::catalogue::{Entry, Parameters};
+use crate::class::EquivalenceClass;
+use crate::model::{Concern, Context, Model};
+use crate::problem::Problem;
+use crate::release::Form;
+use crate::table::{Distribution, Table};
+
+mod mondrian;
+
+/// Every algorithm. A new one is a file and a line here (and its `mod` line above).
+pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[mondrian::ENTRY];
+
+/// Makes releases.
+///
+/// Laws (run over the whole catalogue in `tests/laws.rs`): every record is in exactly one class or suppressed; every
+/// region contains the values of its records; every class keeps the goal, or the algorithm refuses; the same table,
+/// goal and seed give the same form.
+pub trait Algorithm: Send + Sync {
+    /// Makes a form of the table in which every class keeps the goal, or says why there is none.
+    /// `progress` is called with records done and records in all.
+    fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal>;
+}
+
+/// Told from time to time how many records are done, of how many.
+pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
+
+/// What a release must satisfy: the policy's requirements, and the distribution of the table they are judged against.
+pub struct Goal<'a> {
+    /// All of them must hold in every class.
+    pub requirements: &'a [Requirement],
+    /// Of the table's sensitive attributes.
+    pub distributions: &'a [Distribution],
+}
+
+/// A model as a policy asks for it: about which attribute, on which columns.
+pub struct Requirement {
+    /// Name in the catalogue.
+    pub name: &'static str,
+    /// As written and defaulted.
+    pub parameters: Parameters,
+    /// The model.
+    pub model: Box<dyn Model>,
+    /// Index of the sensitive attribute it is about; `None` for models that concern identity.
+    pub attribute: Option<usize>,
+    /// Indices of the quasi-identifiers whose classes it is about; `None` for all.
+    pub on: Option<Vec<usize>>,
+}
+
+impl Goal<'_> {
+    /// Whether the class keeps every requirement.
+    ///
+    /// A requirement on some columns only is tested on the full class: its classes are unions of full classes, so for
+    /// a monotone model that is sufficient.
+    pub fn holds(&self, class: &EquivalenceClass) -> bool {
+        self.requirements.iter().all(|r| {
+            let cx = Context { distributions: self.distributions, attribute: r.attribute.unwrap_or(0) };
+            class.count >= r.model.least() && r.model.judge(&cx, class).holds
+        })
+    }
+
+    /// A class needs at least so many records.
+    pub fn least(&self) -> u64 {
+        self.requirements.iter().map(|r| r.model.least()).max().unwrap_or(1).max(1)
+    }
+
+    /// Whether sizes alone decide, so that histograms need not be counted.
+    pub fn size_decides(&self) -> bool {
+        self.requirements.iter().all(|r| r.model.size_decides())
+    }
+
+    /// Why not even the most general table keeps the goal; empty if it does. `whole` is the table as one class.
+    pub fn impossible(&self, table: &Table, whole: &EquivalenceClass) -> Vec<Problem> {
+        let mut reasons = Vec::new();
+        for r in self.requirements {
+            let cx = Context { distributions: self.distributions, attribute: r.attribute.unwrap_or(0) };
+            let verdict = r.model.judge(&cx, whole);
+            if verdict.holds {
+                continue;
+            }
+            let about = match (r.model.concerns(), r.attribute) {
+                (Concern::Sensitive, Some(s)) => format!(" for `{}`", table.sensitive[s].name),
+                _ => String::new(),
+            };
+            let asked: Vec<String> = r.parameters.0.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            reasons.push(
+                Problem::new(format!(
+                    "`{}`{about} with {} cannot be met: even the whole table as one class measures {}",
+                    r.name,
+                    asked.join(", "),
+                    verdict.measured
+                ))
+                .hint(match r.model.worst_is() {
+                    crate::model::Worst::Smallest => format!("at most {} can be asked of these data", verdict.measured),
+                    crate::model::Worst::Largest => {
+                        format!("more than {} must be allowed for these data", verdict.measured)
+                    }
+                }),
+            );
+        }
+        reasons
+    }
+}
+
+/// Why an algorithm made nothing: an answer, not an error.
+#[derive(Debug)]
+pub struct Refusal(pub Vec<Problem>);

@@ -1,0 +1,216 @@
+//! The tables of models, algorithms and metrics, and how their parameters are written in a policy.
+//!
+//! Everything that lists or looks up a method reads these tables: the policy parser, `explain`, the laws. A new method
+//! is one new file with its [`Entry`] and two lines that mount it.
+
+use crate::exact::Ratio;
+use crate::problem::Problem;
+use std::collections::BTreeMap;
+
+pub use crate::algorithm::ALGORITHMS;
+pub use crate::model::MODELS;
+pub use crate::utility::METRICS;
+
+/// A method a policy can name: what it is called, its manual page, its parameters, and how to make it.
+pub struct Entry<T> {
+    /// Name in policies and commands.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// The file that implements it; its `//!` comment is the manual page.
+    pub source: &'static str,
+    /// What a policy may say about it.
+    pub parameters: &'static [Parameter],
+    /// Makes it from checked parameters, or says which combination is impossible.
+    pub build: fn(&Parameters) -> Result<T, Problem>,
+}
+
+impl<T> Entry<T> {
+    /// The manual page: the file's leading comment, followed by the parameters.
+    pub fn manual(&self) -> String {
+        manual(self.source, self.parameters)
+    }
+}
+
+/// The leading `//!` comment of a file as plain text, with its parameters listed.
+pub fn manual(source: &str, parameters: &[Parameter]) -> String {
+    let comment = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let mut page: String = comment.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect();
+    if !parameters.is_empty() {
+        page.push_str("\n# In a policy\n\n");
+        for p in parameters {
+            let default = p.default.map_or_else(|| "required".into(), |d| format!("default {d}"));
+            page.push_str(&format!("{} ({}; {default}): {}\n", p.name, p.kind.describe(), p.about));
+        }
+    }
+    page
+}
+
+/// One parameter of a method.
+pub struct Parameter {
+    /// Key in the policy.
+    pub name: &'static str,
+    /// What may be written there.
+    pub kind: Kind,
+    /// What holds if nothing is written; `None` if something must be.
+    pub default: Option<&'static str>,
+    /// One line for the manual.
+    pub about: &'static str,
+}
+
+/// What may be written for a parameter.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A whole number, at least this.
+    Count(u64),
+    /// A non-negative decimal number between these bounds, given as decimal text.
+    Number(&'static str, Option<&'static str>),
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+impl Kind {
+    /// For messages and manuals.
+    pub fn describe(self) -> String {
+        match self {
+            Kind::Count(least) => format!("a whole number of at least {least}"),
+            Kind::Number(least, None) => format!("a number of at least {least}"),
+            Kind::Number(least, Some(most)) => format!("a number from {least} to {most}"),
+            Kind::Choice(words) => {
+                let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
+                words.join(" or ")
+            }
+        }
+    }
+
+    /// Reads the text of a value, or `None` if it is not of this kind.
+    pub fn parse(self, text: &str) -> Option<Value> {
+        match self {
+            Kind::Count(least) => text.parse().ok().filter(|&n| n >= least).map(Value::Count),
+            Kind::Number(least, most) => {
+                let number = Ratio::parse(text)?;
+                let in_range = Ratio::parse(least).is_some_and(|l| number >= l)
+                    && most.is_none_or(|most| Ratio::parse(most).is_some_and(|m| number <= m));
+                in_range.then(|| Value::Number(number, text.to_owned()))
+            }
+            Kind::Choice(words) => words.iter().find(|&&w| w == text).map(|&w| Value::Word(w)),
+        }
+    }
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A whole number.
+    Count(u64),
+    /// An exact number, and its text.
+    Number(Ratio, String),
+    /// One of the words of a choice.
+    Word(&'static str),
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Count(n) => write!(f, "{n}"),
+            Value::Number(_, text) => f.write_str(text),
+            Value::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// Checked parameters: every parameter of the entry has a value of its kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameters(pub BTreeMap<&'static str, Value>);
+
+impl Parameters {
+    /// A whole number. The entry's own parameter list guarantees that it is there.
+    pub fn count(&self, name: &str) -> u64 {
+        match self.0.get(name) {
+            Some(Value::Count(n)) => *n,
+            other => unreachable!("parameter `{name}` is not a count: {other:?}"),
+        }
+    }
+
+    /// An exact number.
+    pub fn number(&self, name: &str) -> Ratio {
+        match self.0.get(name) {
+            Some(Value::Number(r, _)) => *r,
+            other => unreachable!("parameter `{name}` is not a number: {other:?}"),
+        }
+    }
+
+    /// A word.
+    pub fn word(&self, name: &str) -> &'static str {
+        match self.0.get(name) {
+            Some(Value::Word(w)) => w,
+            other => unreachable!("parameter `{name}` is not a word: {other:?}"),
+        }
+    }
+
+    /// Fills in defaults for what is not given. `given` are texts by name; returns all problems.
+    pub fn read(
+        of: &str,
+        parameters: &'static [Parameter],
+        given: &BTreeMap<String, String>,
+    ) -> Result<Parameters, Vec<Problem>> {
+        let mut read = Parameters::default();
+        let mut problems = Vec::new();
+        for p in parameters {
+            let Some(text) = given.get(p.name).map(String::as_str).or(p.default) else {
+                problems.push(Problem::new(format!("`{of}` needs `{}`: {}", p.name, p.about)).hint(format!(
+                    "add `{} = …`, {}",
+                    p.name,
+                    p.kind.describe()
+                )));
+                continue;
+            };
+            match p.kind.parse(text) {
+                Some(value) => drop(read.0.insert(p.name, value)),
+                None => problems.push(Problem::new(format!(
+                    "`{}` of `{of}` must be {}, not `{text}`",
+                    p.name,
+                    p.kind.describe()
+                ))),
+            }
+        }
+        if problems.is_empty() { Ok(read) } else { Err(problems) }
+    }
+}
+
+/// Every name that `explain` knows, with its one line.
+pub fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
+    let models = MODELS.iter().map(|e| ("model", e.name, e.summary));
+    let algorithms = ALGORITHMS.iter().map(|e| ("algorithm", e.name, e.summary));
+    let metrics = METRICS.iter().map(|e| ("metric", e.name, e.summary));
+    models.chain(algorithms).chain(metrics).collect()
+}
+
+/// The manual page of a name, if there is one.
+pub fn explain(name: &str) -> Option<String> {
+    let models = MODELS.iter().map(|e| (e.name, e.manual()));
+    let algorithms = ALGORITHMS.iter().map(|e| (e.name, e.manual()));
+    let metrics = METRICS.iter().map(|e| (e.name, format!("# {}\n\n{}\n", e.name, e.about)));
+    models.chain(algorithms).chain(metrics).find(|(n, _)| *n == name).map(|(_, page)| page)
+}
+
+/// The candidate nearest to what was written, if it is near enough to be a slip.
+pub fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let written = written.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|c| (strsim::jaro_winkler(&written, &c.to_lowercase()), c))
+        .filter(|&(score, _)| score > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, c)| c)
+}
+
+/// `hint` text for an unknown word: the nearest candidate, or all of them.
+pub fn did_you_mean<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    match nearest(written, candidates.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if candidates.is_empty() => "there is nothing to choose from".into(),
+        None => format!("known are {}", candidates.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")),
+    }
+}

@@ -1,0 +1,49 @@
+//! From the texts of a column to leaf codes of its taxonomy.
+
+use crate::problem::{Problem, Problems};
+use crate::taxonomy::{Rule, Taxonomy};
+
+/// Makes the taxonomy of a column and finds the leaf of each of its distinct texts.
+///
+/// `rows` are the lines of the taxonomy file if the rule names one. A text listed in `missing` means that the value is
+/// missing; all such texts become one leaf with an empty label. Problems never show a value of the data.
+pub fn encode(
+    column: &str,
+    rule: &Rule,
+    rows: Option<Vec<Vec<String>>>,
+    values: &[&str],
+    missing: &[String],
+) -> Result<(Taxonomy, Vec<u32>), Problems> {
+    let is_missing = |v: &str| missing.iter().any(|m| m == v);
+    let has_missing = values.iter().any(|v| is_missing(v));
+    let present: Vec<&str> = values.iter().copied().filter(|v| !is_missing(v)).collect();
+    let taxonomy = match (rule, rows) {
+        (Rule::File { path, ordered }, Some(rows)) => Taxonomy::from_rows(path, rows, *ordered, has_missing)?,
+        (Rule::File { path, .. }, None) => return Err(Problem::new(format!("taxonomy `{path}` was not read")).into()),
+        (rule, _) => Taxonomy::generate(rule, column, &present, has_missing)?,
+    };
+    let codes = taxonomy.codes();
+    let mut uncovered = 0;
+    let leaves = values
+        .iter()
+        .map(|v| {
+            let text = if is_missing(v) { "" } else { v };
+            codes.get(text).copied().unwrap_or_else(|| {
+                uncovered += 1;
+                0
+            })
+        })
+        .collect();
+    drop(codes);
+    if uncovered > 0 {
+        let name = match rule {
+            Rule::File { path, .. } => format!("taxonomy `{path}`"),
+            _ => "its taxonomy".into(),
+        };
+        let values = if uncovered == 1 { "value".into() } else { format!("{uncovered} distinct values") };
+        return Err(Problem::new(format!("{name} misses {values} of column `{column}`"))
+            .hint(format!("`scumble taxonomy check … --column {column} --show-values` lists what is missing"))
+            .into());
+    }
+    Ok((taxonomy, leaves))
+}

@@ -1,0 +1,741 @@
+//! What is promised to whom, read from a TOML text.
+//!
+//! Parsing has two steps: the text becomes a tree of values with their places ([`Section`]), and the tree becomes a
+//! [`Policy`]. A `Policy` that exists is valid as far as the text alone can tell; whether it fits the data is checked
+//! when the source is opened. All problems are returned together, each with its line.
+
+use crate::algorithm::{Algorithm, Requirement};
+use crate::catalogue::{ALGORITHMS, Entry, MODELS, Parameter, Parameters, did_you_mean};
+use crate::model::Concern;
+use crate::problem::{Problem, Problems};
+use crate::table::Role;
+use crate::taxonomy::{Decimal, Granularity, Intervals, ROOT, Rule, Tree};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A valid policy.
+pub struct Policy {
+    /// Who publishes.
+    pub publisher: Option<String>,
+    /// Where the extract is, as written.
+    pub source: String,
+    /// Who receives the release.
+    pub recipients: Vec<String>,
+    /// How the source is written, where detection is not wanted.
+    pub delimiter: Option<u8>,
+    /// The quote character of the source.
+    pub quote: Option<u8>,
+    /// Cell texts that mean that the value is missing.
+    pub missing: Vec<String>,
+    /// Every column of the source, in the order of the policy.
+    pub attributes: Vec<AttributePolicy>,
+    /// What must hold.
+    pub requirements: Vec<Requirement>,
+    /// How the release is made.
+    pub algorithm: AlgorithmChoice,
+    /// Where the release goes, as written.
+    pub to: String,
+    /// In which format.
+    pub format: Format,
+}
+
+/// What a policy says about a column.
+#[derive(Clone, Debug)]
+pub struct AttributePolicy {
+    /// Column name.
+    pub name: String,
+    /// What it is to an adversary.
+    pub role: Role,
+    /// Whether its values name the persons whose privacy is protected.
+    pub person: bool,
+    /// How its values generalize.
+    pub taxonomy: Option<Rule>,
+    /// Weight in weighted losses.
+    pub weight: f64,
+}
+
+/// The chosen algorithm with its parameters.
+pub struct AlgorithmChoice {
+    /// Name in the catalogue.
+    pub name: &'static str,
+    /// As written and defaulted.
+    pub parameters: Parameters,
+    /// The algorithm.
+    pub algorithm: Box<dyn Algorithm>,
+}
+
+/// File format of a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Format {
+    Csv,
+    Parquet,
+}
+
+impl Policy {
+    /// Reads a policy. `name` is the file's name, for messages.
+    pub fn parse(name: &str, text: &str) -> Result<Policy, Problems> {
+        let root = DeTable::parse(text).map_err(|e| {
+            let place = e.span().map_or(String::new(), |s| format!(", line {}", line_of(text, s.start)));
+            Problem::new(format!("`{name}`{place}: {}", e.message().replace('\n', "; ")))
+                .hint("the policy is written in TOML: `key = \"text\"`, `[section]`")
+        })?;
+        let problems = RefCell::new(Vec::new());
+        let reader = Reader { name, text, problems: &problems };
+        let policy = reader.policy(&Section { path: String::new(), table: root.get_ref(), at: 0 });
+        let problems = Problems(problems.into_inner());
+        match policy {
+            Some(policy) => problems.or(policy),
+            None => Err(problems),
+        }
+    }
+
+    /// The quasi-identifiers in order.
+    pub fn quasi(&self) -> impl Iterator<Item = &AttributePolicy> {
+        self.attributes.iter().filter(|a| a.role == Role::QuasiIdentifier)
+    }
+
+    /// The sensitive attributes in order.
+    pub fn sensitive(&self) -> impl Iterator<Item = &AttributePolicy> {
+        self.attributes.iter().filter(|a| a.role == Role::Sensitive)
+    }
+
+    /// The k that the policy asks for, if it asks for k-anonymity on all quasi-identifiers.
+    pub fn k(&self) -> Option<u64> {
+        let k = |r: &&Requirement| r.name == "k-anonymity" && r.on.is_none();
+        self.requirements.iter().filter(k).map(|r| r.parameters.count("k")).max()
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes().iter().take(at).filter(|&&b| b == b'\n').count() + 1
+}
+
+/// A table of the policy with the way to it.
+struct Section<'a> {
+    path: String,
+    table: &'a DeTable<'a>,
+    at: usize,
+}
+
+impl<'a> Section<'a> {
+    fn get(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.table.get(key)
+    }
+
+    fn path(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+}
+
+/// Reads sections and collects what is wrong.
+struct Reader<'a> {
+    name: &'a str,
+    text: &'a str,
+    problems: &'a RefCell<Vec<Problem>>,
+}
+
+impl<'a> Reader<'a> {
+    fn report(&self, at: usize, problem: Problem) {
+        let message = format!("`{}`, line {}: {}", self.name, line_of(self.text, at), problem.message);
+        self.problems.borrow_mut().push(Problem { message, hint: problem.hint });
+    }
+
+    fn policy(&self, root: &Section<'a>) -> Option<Policy> {
+        let known = [
+            "publisher",
+            "source",
+            "recipients",
+            "delimiter",
+            "quote",
+            "missing",
+            "attributes",
+            "models",
+            "algorithm",
+            "release",
+        ];
+        self.only(root, &known);
+        let source = self.text_at(root, "source");
+        if source.is_none() && root.get("source").is_none() {
+            self.report(0, Problem::new("`source` is missing").hint("add `source = \"extract.csv\"` at the top"));
+        }
+        let attributes = self.attributes(root);
+        let requirements = self.requirements(root, &attributes);
+        let algorithm = self.algorithm(root);
+        let release = self.section(root, "release");
+        if release.is_none() && root.get("release").is_none() {
+            self.report(
+                0,
+                Problem::new("`[release]` is missing").hint("add `[release]` with `to = \"releases/first\"`"),
+            );
+        }
+        let to = release.as_ref().and_then(|r| {
+            self.only(r, &["to", "format"]);
+            let to = self.text_at(r, "to");
+            if r.get("to").is_none() {
+                self.report(
+                    r.at,
+                    Problem::new("`release.to` is missing").hint("name the folder that the release goes to"),
+                );
+            }
+            to
+        });
+        let format = release.as_ref().and_then(|r| self.format(r)).unwrap_or(Format::Csv);
+        Some(Policy {
+            publisher: self.text_at(root, "publisher"),
+            source: source?,
+            recipients: self.texts_at(root, "recipients").unwrap_or_default(),
+            delimiter: self.byte(root, "delimiter"),
+            quote: self.byte(root, "quote"),
+            missing: self.texts_at(root, "missing").unwrap_or_else(|| vec![String::new()]),
+            attributes,
+            requirements,
+            algorithm: algorithm?,
+            to: to?,
+            format,
+        })
+    }
+
+    fn format(&self, release: &Section<'a>) -> Option<Format> {
+        let value = release.get("format")?;
+        match value.get_ref().as_str() {
+            Some("csv") => Some(Format::Csv),
+            Some("parquet") => Some(Format::Parquet),
+            other => {
+                let problem = Problem::new(format!("`release.format` cannot be {}", shown(value.get_ref())));
+                self.report(value.span().start, problem.hint(did_you_mean(other.unwrap_or(""), ["csv", "parquet"])));
+                None
+            }
+        }
+    }
+
+    fn attributes(&self, root: &Section<'a>) -> Vec<AttributePolicy> {
+        let Some(section) = self.section(root, "attributes") else {
+            if root.get("attributes").is_none() {
+                let hint = "add `[attributes]` with one line per column: `age = { role = \"quasi-identifier\", … }`";
+                self.report(0, Problem::new("`[attributes]` is missing").hint(hint));
+            }
+            return Vec::new();
+        };
+        let attributes: Vec<_> =
+            section.table.iter().filter_map(|(key, value)| self.attribute(&section, key.get_ref(), value)).collect();
+        let persons: Vec<&str> = attributes.iter().filter(|a| a.person).map(|a| a.name.as_str()).collect();
+        if persons.len() > 1 {
+            let names = persons.join("`, `");
+            self.report(
+                section.at,
+                Problem::new(format!("`{names}` all say `person = true`; one column names the persons")),
+            );
+        }
+        let complete = attributes.len() == section.table.len();
+        if complete && !attributes.iter().any(|a| a.role == Role::QuasiIdentifier) {
+            let problem = Problem::new("no attribute is a quasi-identifier, so there is nothing to generalize");
+            self.report(
+                section.at,
+                problem.hint("give `role = \"quasi-identifier\"` to what an adversary may know of a person"),
+            );
+        }
+        attributes
+    }
+
+    fn attribute(&self, of: &Section<'a>, name: &str, value: &'a Spanned<DeValue<'a>>) -> Option<AttributePolicy> {
+        let at = value.span().start;
+        let roles = Role::ALL.map(|(name, _)| name);
+        let role_of = |text: &str, at: usize| {
+            let role = Role::ALL.iter().find(|(n, _)| *n == text).map(|(_, role)| *role);
+            if role.is_none() {
+                let problem = Problem::new(format!("column `{name}` has the unknown role `{text}`"));
+                self.report(at, problem.hint(did_you_mean(text, roles)));
+            }
+            role
+        };
+        if let Some(text) = value.get_ref().as_str() {
+            let role = role_of(text, at)?;
+            self.needs_taxonomy(name, role, None, at)?;
+            return Some(AttributePolicy { name: name.into(), role, person: false, taxonomy: None, weight: 1.0 });
+        }
+        let Some(table) = value.get_ref().as_table() else {
+            let problem = Problem::new(format!("column `{name}` needs a role, not {}", shown(value.get_ref())));
+            self.report(at, problem.hint(format!("write `{name} = {{ role = \"quasi-identifier\", … }}`")));
+            return None;
+        };
+        let section = Section { path: of.path(name), table, at };
+        self.only(&section, &["role", "person", "taxonomy", "weight"]);
+        let Some(role) = section.get("role") else {
+            let problem = Problem::new(format!("column `{name}` has no role"));
+            self.report(at, problem.hint(format!("add `role = …`: one of `{}`", roles.join("`, `"))));
+            return None;
+        };
+        let role = role_of(&self.text_of(&section, "role", role)?, role.span().start)?;
+        let person = self.flag(&section, "person").unwrap_or(false);
+        if person && role != Role::Identifier {
+            let problem = Problem::new(format!("column `{name}` says `person = true` but is not an identifier"));
+            self.report(at, problem.hint("a column that names persons must not be published: `role = \"identifier\"`"));
+        }
+        let taxonomy = section.get("taxonomy").and_then(|v| self.rule(&section, name, v));
+        if section.get("taxonomy").is_some() && matches!(role, Role::Identifier | Role::Insensitive) {
+            let problem =
+                Problem::new(format!("column `{name}` is `{}`; its taxonomy would never be used", role.name()));
+            self.report(at, problem.hint("leave the taxonomy out, or change the role"));
+        }
+        if section.get("taxonomy").is_none() {
+            self.needs_taxonomy(name, role, None, at)?;
+        }
+        let weight = match section.get("weight") {
+            None => 1.0,
+            Some(v) => self.weight(&section, v),
+        };
+        Some(AttributePolicy { name: name.into(), role, person, taxonomy, weight })
+    }
+
+    fn weight(&self, section: &Section<'a>, value: &Spanned<DeValue<'a>>) -> f64 {
+        let weight = scalar(value.get_ref()).and_then(|t| t.parse::<f64>().ok()).filter(|w| w.is_finite() && *w >= 0.0);
+        weight.unwrap_or_else(|| {
+            let problem = Problem::new(format!("`{}` must be a number of at least 0", section.path("weight")));
+            self.report(value.span().start, problem);
+            1.0
+        })
+    }
+
+    fn needs_taxonomy(&self, name: &str, role: Role, rule: Option<&Rule>, at: usize) -> Option<()> {
+        if role != Role::QuasiIdentifier || rule.is_some() {
+            return Some(());
+        }
+        let problem = Problem::new(format!("column `{name}` is a quasi-identifier but has no taxonomy"));
+        let hint = "give one, for example `taxonomy = { number = true }`, `{ prefix = true }`, `{ flat = true }` or a file; \
+                    or make it `insensitive`";
+        self.report(at, problem.hint(hint));
+        None
+    }
+
+    fn rule(&self, of: &Section<'a>, column: &str, value: &'a Spanned<DeValue<'a>>) -> Option<Rule> {
+        let at = value.span().start;
+        if let Some(path) = value.get_ref().as_str() {
+            return Some(Rule::File { path: path.into(), ordered: false });
+        }
+        let Some(table) = value.get_ref().as_table() else {
+            let problem = Problem::new(format!(
+                "the taxonomy of `{column}` must be a file or a rule, not {}",
+                shown(value.get_ref())
+            ));
+            self.report(at, problem.hint("for example `taxonomy = \"jobs.csv\"` or `taxonomy = { prefix = true }`"));
+            return None;
+        };
+        let section = Section { path: of.path("taxonomy"), table, at };
+        let kinds = ["file", "intervals", "number", "dates", "prefix", "flat", "nested"];
+        self.only(&section, &[&kinds[..], &["ordered", "low", "high"]].concat());
+        let chosen: Vec<&str> = kinds.into_iter().filter(|k| section.get(k).is_some()).collect();
+        let [kind] = chosen[..] else {
+            let problem =
+                Problem::new(format!("the taxonomy of `{column}` must name one rule, and names {}", chosen.len()));
+            self.report(at, problem.hint(format!("one of `{}`", kinds.join("`, `"))));
+            return None;
+        };
+        if kind != "file" && section.get("ordered").is_some() {
+            self.report(at, Problem::new(format!("`ordered` belongs to a taxonomy file, not to `{kind}`")));
+        }
+        if !matches!(kind, "intervals" | "number") && (section.get("low").is_some() || section.get("high").is_some()) {
+            self.report(at, Problem::new(format!("`low` and `high` belong to `intervals`, not to `{kind}`")));
+        }
+        match kind {
+            "file" => {
+                let ordered = self.flag(&section, "ordered").unwrap_or(false);
+                Some(Rule::File { path: self.text_at(&section, "file")?, ordered })
+            }
+            "intervals" => self.intervals(&section, column),
+            "dates" => self.dates(&section, column),
+            "prefix" => self.prefix(&section),
+            "nested" => self.nested(&section),
+            "number" => self.must_be_true(&section, kind).map(|()| Rule::Intervals(Intervals::default())),
+            _ => self.must_be_true(&section, kind).map(|()| Rule::Flat),
+        }
+    }
+
+    fn must_be_true(&self, section: &Section<'a>, key: &str) -> Option<()> {
+        if self.flag(section, key)? {
+            return Some(());
+        }
+        self.report(section.at, Problem::new(format!("`{}` can only be `true`", section.path(key))));
+        None
+    }
+
+    fn decimal(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>) -> Option<Decimal> {
+        let number = scalar(value.get_ref()).and_then(|t| Decimal::parse(&t));
+        if number.is_none() {
+            let problem = Problem::new(format!(
+                "`{}` must be a decimal number, not {}",
+                section.path(key),
+                shown(value.get_ref())
+            ));
+            self.report(value.span().start, problem);
+        }
+        number
+    }
+
+    fn intervals(&self, section: &Section<'a>, column: &str) -> Option<Rule> {
+        let array = self.array(section, "intervals")?;
+        let widths: Vec<Decimal> = array.iter().filter_map(|v| self.decimal(section, "intervals", v)).collect();
+        let bound = |key| section.get(key).and_then(|v| self.decimal(section, key, v));
+        let (low, high) = (bound("low"), bound("high"));
+        if widths.len() < array.len() {
+            return None;
+        }
+        let decimals = widths.iter().chain(&low).chain(&high).map(|d| d.decimals).max().unwrap_or(0);
+        let units: Option<Vec<i64>> = widths.iter().map(|w| w.units(decimals)).collect();
+        let nest =
+            units.is_some_and(|u| u.iter().all(|&w| w > 0) && u.windows(2).all(|w| w[0] < w[1] && w[1] % w[0] == 0));
+        if !nest {
+            let problem = Problem::new(format!("the interval widths of `{column}` do not nest"));
+            self.report(
+                section.at,
+                problem.hint("give rising widths, each a multiple of the one before: `[5, 10, 20]`"),
+            );
+            return None;
+        }
+        if let (Some(l), Some(h)) = (low.and_then(|d| d.units(decimals)), high.and_then(|d| d.units(decimals)))
+            && l >= h
+        {
+            self.report(section.at, Problem::new(format!("`low` of `{column}` is not below `high`")));
+            return None;
+        }
+        Some(Rule::Intervals(Intervals { widths, low, high }))
+    }
+
+    fn dates(&self, section: &Section<'a>, column: &str) -> Option<Rule> {
+        let array = self.array(section, "dates")?;
+        let mut units = Vec::new();
+        for value in array {
+            let text = value.get_ref().as_str().unwrap_or("");
+            match Granularity::ALL.iter().find(|(name, _)| *name == text) {
+                Some((_, unit)) => units.push(*unit),
+                None => {
+                    let problem =
+                        Problem::new(format!("`{}` does not know {}", section.path("dates"), shown(value.get_ref())));
+                    let names = Granularity::ALL.map(|(name, _)| name);
+                    self.report(value.span().start, problem.hint(did_you_mean(text, names)));
+                }
+            }
+        }
+        let rank = |u: &Granularity| Granularity::ALL.iter().position(|(_, g)| g == u);
+        let week_inside = units.len() > 1 && units.contains(&Granularity::Week);
+        if week_inside || !units.windows(2).all(|w| rank(&w[0]) < rank(&w[1])) {
+            let problem = Problem::new(format!("the date units of `{column}` do not nest"));
+            let hint = "go from fine to coarse, as in `[\"month\", \"quarter\", \"year\"]`; a week lies in no month and stands alone";
+            self.report(section.at, problem.hint(hint));
+            return None;
+        }
+        (units.len() == array.len()).then_some(Rule::Dates(units))
+    }
+
+    fn prefix(&self, section: &Section<'a>) -> Option<Rule> {
+        let value = section.get("prefix")?;
+        if value.get_ref().is_bool() {
+            return self.must_be_true(section, "prefix").map(|()| Rule::Prefix(Vec::new()));
+        }
+        let lengths: Option<Vec<usize>> = value
+            .get_ref()
+            .as_array()
+            .and_then(|a| a.iter().map(|v| scalar(v.get_ref())?.parse().ok().filter(|&n| n > 0)).collect());
+        match lengths.filter(|l| !l.is_empty() && l.windows(2).all(|w| w[0] > w[1])) {
+            Some(lengths) => Some(Rule::Prefix(lengths)),
+            None => {
+                let problem =
+                    Problem::new(format!("`{}` must be `true` or falling lengths to keep", section.path("prefix")));
+                self.report(value.span().start, problem.hint("for example `prefix = [4, 3]`"));
+                None
+            }
+        }
+    }
+
+    fn nested(&self, section: &Section<'a>) -> Option<Rule> {
+        let value = section.get("nested")?;
+        let mut children = self.tree(value)?;
+        // A single top entry is the root itself.
+        let tree = if children.len() == 1 && !children[0].children.is_empty() {
+            children.remove(0)
+        } else {
+            Tree { label: ROOT.into(), children }
+        };
+        Some(Rule::Nested(tree))
+    }
+
+    fn tree(&self, value: &Spanned<DeValue<'a>>) -> Option<Vec<Tree>> {
+        let leaf = |label: &str| Tree { label: label.to_owned(), children: Vec::new() };
+        match value.get_ref() {
+            DeValue::Array(items) => items
+                .iter()
+                .map(|item| match item.get_ref() {
+                    DeValue::Table(_) => self.tree(item).and_then(|mut t| (t.len() == 1).then(|| t.remove(0))),
+                    other => scalar(other).map(|label| leaf(&label)),
+                })
+                .collect::<Option<Vec<_>>>(),
+            DeValue::Table(table) => table
+                .iter()
+                .map(|(key, value)| Some(Tree { label: key.get_ref().to_string(), children: self.tree(value)? }))
+                .collect(),
+            _ => None,
+        }
+        .or_else(|| {
+            let problem = Problem::new("a nested taxonomy is made of tables and lists of values");
+            self.report(
+                value.span().start,
+                problem.hint("for example `nested = { Artist = [\"Writer\", \"Dancer\"] }`"),
+            );
+            None
+        })
+    }
+
+    fn requirements(&self, root: &Section<'a>, attributes: &[AttributePolicy]) -> Vec<Requirement> {
+        let Some(models) = root.get("models") else {
+            let problem = Problem::new("no privacy model is asked for");
+            self.report(0, problem.hint("add `[[models]]` with `name = \"k-anonymity\"` and `k = 5`"));
+            return Vec::new();
+        };
+        let Some(array) = models.get_ref().as_array() else {
+            let problem = Problem::new("`models` must be a list");
+            self.report(models.span().start, problem.hint("write `[[models]]`, with two brackets, before each model"));
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for (i, value) in array.iter().enumerate() {
+            if let Some(table) = value.get_ref().as_table() {
+                let section = Section { path: format!("models[{i}]"), table, at: value.span().start };
+                all.extend(self.requirement(&section, attributes));
+            } else {
+                self.report(value.span().start, Problem::new("a model is a table with a `name`"));
+            }
+        }
+        all
+    }
+
+    fn requirement(&self, section: &Section<'a>, attributes: &[AttributePolicy]) -> Vec<Requirement> {
+        let Some(entry) = self.entry(section, MODELS, "model") else { return Vec::new() };
+        self.only_parameters(section, entry.parameters, &["name", "attribute", "on"]);
+        let Some(parameters) = self.parameters(section, entry.name, entry.parameters) else { return Vec::new() };
+        let Some(first) = self.build(section, entry, &parameters) else { return Vec::new() };
+        let names = |role| attributes.iter().filter(move |a| a.role == role).map(|a| a.name.as_str());
+        let on = section
+            .get("on")
+            .and_then(|v| self.columns_on(section, v, &names(Role::QuasiIdentifier).collect::<Vec<_>>()));
+        let sensitive: Vec<&str> = names(Role::Sensitive).collect();
+        let asked = section.get("attribute").map(|v| (v.span().start, self.text_of(section, "attribute", v)));
+        let about: Vec<Option<usize>> = match (first.concerns(), asked) {
+            (Concern::Identity, None) => vec![None],
+            (Concern::Identity, Some((at, _))) => {
+                let problem = Problem::new(format!("`{}` is about identity and takes no `attribute`", entry.name));
+                self.report(at, problem.hint("leave it out; `on = [...]` limits it to some quasi-identifiers"));
+                vec![]
+            }
+            (Concern::Sensitive, Some((_, None))) => vec![],
+            (Concern::Sensitive, Some((at, Some(name)))) => match sensitive.iter().position(|s| *s == name) {
+                Some(i) => vec![Some(i)],
+                None => {
+                    let problem =
+                        Problem::new(format!("`{}` is about `{name}`, which is no sensitive attribute", entry.name));
+                    self.report(at, problem.hint(did_you_mean(&name, sensitive.iter().copied())));
+                    vec![]
+                }
+            },
+            (Concern::Sensitive, None) => (0..sensitive.len()).map(Some).collect(),
+        };
+        if first.concerns() == Concern::Sensitive && sensitive.is_empty() && section.get("attribute").is_none() {
+            let problem = Problem::new(format!("`{}` needs a sensitive attribute and there is none", entry.name));
+            self.report(section.at, problem.hint("give one column `role = \"sensitive\"`"));
+        }
+        about
+            .into_iter()
+            .filter_map(|attribute| {
+                let model = self.build(section, entry, &parameters)?;
+                Some(Requirement { name: entry.name, parameters: parameters.clone(), model, attribute, on: on.clone() })
+            })
+            .collect()
+    }
+
+    fn build<T>(&self, section: &Section<'a>, entry: &Entry<T>, parameters: &Parameters) -> Option<T> {
+        (entry.build)(parameters).map_err(|problem| self.report(section.at, problem)).ok()
+    }
+
+    fn columns_on(&self, section: &Section<'a>, value: &Spanned<DeValue<'a>>, quasi: &[&str]) -> Option<Vec<usize>> {
+        let columns = self.texts_of(section, "on", value)?;
+        let mut on = Vec::new();
+        for name in &columns {
+            match quasi.iter().position(|q| q == name) {
+                Some(i) => on.push(i),
+                None => {
+                    let problem = Problem::new(format!("`on` names `{name}`, which is no quasi-identifier"));
+                    self.report(value.span().start, problem.hint(did_you_mean(name, quasi.iter().copied())));
+                }
+            }
+        }
+        if columns.is_empty() {
+            self.report(
+                value.span().start,
+                Problem::new("`on` is empty").hint("leave it out to mean all quasi-identifiers"),
+            );
+        }
+        on.sort_unstable();
+        on.dedup();
+        Some(on)
+    }
+
+    fn algorithm(&self, root: &Section<'a>) -> Option<AlgorithmChoice> {
+        if root.get("algorithm").is_none() {
+            let problem = Problem::new("`[algorithm]` is missing");
+            self.report(0, problem.hint("add `[algorithm]` with `name = \"mondrian\"`"));
+        }
+        let section = self.section(root, "algorithm")?;
+        let entry = self.entry(&section, ALGORITHMS, "algorithm")?;
+        self.only_parameters(&section, entry.parameters, &["name"]);
+        let parameters = self.parameters(&section, entry.name, entry.parameters)?;
+        let algorithm = self.build(&section, entry, &parameters)?;
+        Some(AlgorithmChoice { name: entry.name, parameters, algorithm })
+    }
+
+    fn entry<T>(&self, section: &Section<'a>, table: &'static [Entry<T>], what: &str) -> Option<&'static Entry<T>> {
+        let Some(value) = section.get("name") else {
+            let problem = Problem::new(format!("`{}` has no `name`", section.path));
+            let names: Vec<&str> = table.iter().map(|e| e.name).collect();
+            self.report(section.at, problem.hint(format!("known are `{}`", names.join("`, `"))));
+            return None;
+        };
+        let name = self.text_of(section, "name", value)?;
+        let found = table.iter().find(|e| e.name == name);
+        if found.is_none() {
+            let problem = Problem::new(format!("there is no {what} `{name}`"));
+            self.report(value.span().start, problem.hint(did_you_mean(&name, table.iter().map(|e| e.name))));
+        }
+        found
+    }
+
+    fn parameters(&self, section: &Section<'a>, of: &str, known: &'static [Parameter]) -> Option<Parameters> {
+        let given: BTreeMap<String, String> = known
+            .iter()
+            .filter_map(|p| {
+                let value = section.get(p.name)?;
+                Some((p.name.to_owned(), scalar(value.get_ref()).unwrap_or_else(|| shown(value.get_ref()))))
+            })
+            .collect();
+        Parameters::read(of, known, &given)
+            .map_err(|problems| problems.into_iter().for_each(|p| self.report(section.at, p)))
+            .ok()
+    }
+
+    fn only_parameters(&self, section: &Section<'a>, parameters: &[Parameter], more: &[&str]) {
+        let known: Vec<&str> = parameters.iter().map(|p| p.name).chain(more.iter().copied()).collect();
+        self.only(section, &known);
+    }
+
+    /// Reports keys that mean nothing here.
+    fn only(&self, section: &Section<'a>, known: &[&str]) {
+        for (key, _) in section.table.iter() {
+            if !known.contains(&key.get_ref().as_ref()) {
+                let problem = Problem::new(format!("`{}` is not known", section.path(key.get_ref())));
+                self.report(key.span().start, problem.hint(did_you_mean(key.get_ref(), known.iter().copied())));
+            }
+        }
+    }
+
+    fn section(&self, of: &Section<'a>, key: &str) -> Option<Section<'a>> {
+        let value = of.get(key)?;
+        match value.get_ref().as_table() {
+            Some(table) => Some(Section { path: of.path(key), table, at: value.span().start }),
+            None => {
+                self.report(
+                    value.span().start,
+                    Problem::new(format!("`{}` must be a section `[{key}]`", of.path(key))),
+                );
+                None
+            }
+        }
+    }
+
+    fn text_at(&self, section: &Section<'a>, key: &str) -> Option<String> {
+        self.text_of(section, key, section.get(key)?)
+    }
+
+    fn text_of(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>) -> Option<String> {
+        let text = value.get_ref().as_str().map(str::to_owned);
+        if text.is_none() {
+            let problem =
+                Problem::new(format!("`{}` must be text in quotes, not {}", section.path(key), shown(value.get_ref())));
+            self.report(value.span().start, problem);
+        }
+        text
+    }
+
+    fn array(&self, section: &Section<'a>, key: &str) -> Option<&'a [Spanned<DeValue<'a>>]> {
+        let value = section.get(key)?;
+        let array = value.get_ref().as_array();
+        if array.is_none() {
+            let problem =
+                Problem::new(format!("`{}` must be a list, not {}", section.path(key), shown(value.get_ref())));
+            self.report(value.span().start, problem);
+        }
+        array.map(|a| &a[..])
+    }
+
+    fn texts_at(&self, section: &Section<'a>, key: &str) -> Option<Vec<String>> {
+        self.texts_of(section, key, section.get(key)?)
+    }
+
+    fn texts_of(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>) -> Option<Vec<String>> {
+        let texts: Option<Vec<String>> = value
+            .get_ref()
+            .as_array()
+            .and_then(|a| a.iter().map(|v| v.get_ref().as_str().map(str::to_owned)).collect());
+        if texts.is_none() {
+            self.report(value.span().start, Problem::new(format!("`{}` must be a list of texts", section.path(key))));
+        }
+        texts
+    }
+
+    fn flag(&self, section: &Section<'a>, key: &str) -> Option<bool> {
+        let value = section.get(key)?;
+        let flag = value.get_ref().as_bool();
+        if flag.is_none() {
+            let problem = Problem::new(format!(
+                "`{}` must be `true` or `false`, not {}",
+                section.path(key),
+                shown(value.get_ref())
+            ));
+            self.report(value.span().start, problem);
+        }
+        flag
+    }
+
+    fn byte(&self, section: &Section<'a>, key: &str) -> Option<u8> {
+        let text = self.text_at(section, key)?;
+        match text.as_bytes() {
+            [b] if b.is_ascii() && !b.is_ascii_alphanumeric() && !matches!(b, b'\n' | b'\r') => Some(*b),
+            _ => {
+                self.report(
+                    section.at,
+                    Problem::new(format!("`{}` must be one character, such as `;`", section.path(key))),
+                );
+                None
+            }
+        }
+    }
+}
+
+/// The text of a number, word or flag, as written.
+fn scalar(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(s) => Some(s.to_string()),
+        DeValue::Integer(i) if i.radix() == 10 => Some(i.as_str().to_owned()),
+        DeValue::Float(f) => Some(f.as_str().to_owned()),
+        DeValue::Boolean(b) => Some(b.to_string()),
+        _ => None,
+    }
+}
+
+/// A value in a message. Policies hold no personal data, so what was written is shown.
+fn shown(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::Array(_) => "a list".into(),
+        DeValue::Table(_) => "a table".into(),
+        other => scalar(other).map_or_else(|| "that".into(), |text| format!("`{text}`")),
+    }
+}

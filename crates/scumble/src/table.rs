@@ -1,0 +1,209 @@
+//! The microdata as algorithms see it: columns of leaf codes, equal rows collapsed.
+//!
+//! Only quasi-identifiers and sensitive attributes are here. Identifiers are never encoded, and insensitive columns
+//! pass through beside the table. Every algorithm works on distinct rows with counts, which on real extracts are far
+//! fewer than the records.
+
+use crate::class::{Histogram, Run};
+use crate::taxonomy::Taxonomy;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+/// What an attribute is to an adversary.
+///
+/// A role belongs to a column. Where single values of one column are observable or sensitive (FF-anonymity), the
+/// distinction is made on the attribute's taxonomy, not here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Names a person; dropped from every release.
+    Identifier,
+    /// Known to an adversary who looks for a person; generalized.
+    QuasiIdentifier,
+    /// What an adversary wants to learn; published unchanged, protected by the models.
+    Sensitive,
+    /// Neither; passes through unchanged.
+    Insensitive,
+}
+
+impl Role {
+    /// Every role with its name in a policy.
+    pub const ALL: [(&'static str, Role); 4] = [
+        ("identifier", Role::Identifier),
+        ("quasi-identifier", Role::QuasiIdentifier),
+        ("sensitive", Role::Sensitive),
+        ("insensitive", Role::Insensitive),
+    ];
+
+    /// The name in a policy.
+    pub fn name(self) -> &'static str {
+        Role::ALL.iter().find(|(_, r)| *r == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// A column of a [`Table`]: its name and how its values generalize.
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    /// Name of the column.
+    pub name: String,
+    /// How its values may be generalized; leaf codes are the values.
+    pub taxonomy: Arc<Taxonomy>,
+    /// Weight in weighted loss (ILoss); 1 unless the policy says otherwise.
+    pub weight: f64,
+}
+
+/// Distinct rows of codes with counts.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The quasi-identifiers.
+    pub quasi: Vec<Attribute>,
+    /// The sensitive attributes.
+    pub sensitive: Vec<Attribute>,
+    /// One column of codes per quasi-identifier.
+    pub quasi_codes: Vec<Vec<u32>>,
+    /// One column of codes per sensitive attribute.
+    pub sensitive_codes: Vec<Vec<u32>>,
+    /// How many records each distinct row stands for.
+    pub counts: Vec<u32>,
+}
+
+impl Table {
+    /// Collapses records (columns of codes, one entry per record, quasi-identifiers first) to distinct rows.
+    /// Also returns the distinct row of every record.
+    pub fn collapse(quasi: Vec<Attribute>, sensitive: Vec<Attribute>, records: Vec<Vec<u32>>) -> (Table, Vec<u32>) {
+        let sizes: Vec<u64> = quasi.iter().chain(&sensitive).map(|a| a.taxonomy.leaves() as u64).collect();
+        let (row_of, firsts) = number_tuples(&records, &sizes);
+        let mut counts = vec![0u32; firsts.len()];
+        for &row in &row_of {
+            counts[row as usize] += 1;
+        }
+        let mut columns =
+            records.into_iter().map(|codes| firsts.iter().map(|&r| codes[r as usize]).collect::<Vec<u32>>());
+        let quasi_codes = columns.by_ref().take(quasi.len()).collect();
+        let sensitive_codes = columns.collect();
+        (Table { quasi, sensitive, quasi_codes, sensitive_codes, counts }, row_of)
+    }
+
+    /// Number of records.
+    pub fn records(&self) -> u64 {
+        self.counts.iter().map(|&c| u64::from(c)).sum()
+    }
+
+    /// Number of distinct rows.
+    pub fn rows(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// The distribution of each sensitive attribute over the whole table.
+    pub fn distributions(&self) -> Vec<Distribution> {
+        self.sensitive
+            .iter()
+            .zip(&self.sensitive_codes)
+            .map(|(attribute, codes)| {
+                let mut counts = vec![0u64; attribute.taxonomy.leaves()];
+                for (&code, &n) in codes.iter().zip(&self.counts) {
+                    counts[code as usize] += u64::from(n);
+                }
+                Distribution::new(attribute.taxonomy.clone(), counts)
+            })
+            .collect()
+    }
+
+    /// The most general region: every quasi-identifier at its root.
+    pub fn top(&self) -> Vec<Run> {
+        self.quasi.iter().map(|a| a.taxonomy.root()).collect()
+    }
+}
+
+/// The distribution of a sensitive attribute over the whole table, as the recipient can compute it.
+#[derive(Clone, Debug)]
+pub struct Distribution {
+    /// The attribute's taxonomy, for hierarchical distance.
+    pub taxonomy: Arc<Taxonomy>,
+    /// Count of each leaf code.
+    pub counts: Vec<u64>,
+    /// Number of records.
+    pub total: u64,
+    /// The codes that occur, rising.
+    pub occurring: Vec<u32>,
+}
+
+impl Distribution {
+    /// From the count of every leaf code.
+    pub fn new(taxonomy: Arc<Taxonomy>, counts: Vec<u64>) -> Distribution {
+        let total = counts.iter().sum();
+        let occurring = (0..counts.len() as u32).filter(|&c| counts[c as usize] > 0).collect();
+        Distribution { taxonomy, counts, total, occurring }
+    }
+
+    /// The same as a histogram.
+    pub fn histogram(&self) -> Histogram {
+        Histogram(self.occurring.iter().map(|&c| (c, self.counts[c as usize])).collect())
+    }
+}
+
+/// Numbers the distinct tuples of the columns in order of first appearance. Returns the number of each record's tuple
+/// and, for each tuple, the first record that has it. `sizes` bounds the codes of each column.
+///
+/// As many columns as fit are packed into one 64-bit key by mixed radix, which is exact; when the next one does not
+/// fit, the keys so far are numbered and their numbers, being small, start the next key.
+pub fn number_tuples(columns: &[Vec<u32>], sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
+    let records = columns.first().map_or(0, Vec::len);
+    let mut keys = vec![0u64; records];
+    let mut room = 1u64;
+    for (column, &size) in columns.iter().zip(sizes) {
+        let size = size.max(1);
+        room = match room.checked_mul(size) {
+            Some(room) => room,
+            None => {
+                let (numbers, firsts) = number_keys(&keys);
+                keys = numbers.into_iter().map(u64::from).collect();
+                firsts.len() as u64 * size
+            }
+        };
+        for (key, &code) in keys.iter_mut().zip(column) {
+            *key = *key * size + u64::from(code);
+        }
+    }
+    number_keys(&keys)
+}
+
+fn number_keys(keys: &[u64]) -> (Vec<u32>, Vec<u32>) {
+    let hasher = foldhash::fast::FixedState::with_seed(0x5c);
+    let mut firsts: Vec<u32> = Vec::new();
+    // The key is stored beside its number, so that a probe touches one place in memory.
+    let mut table: HashTable<(u64, u32)> = HashTable::new();
+    let numbers = keys.iter().enumerate().map(|(record, &key)| {
+        let entry = table.entry(hasher.hash_one(key), |&(k, _)| k == key, |&(k, _)| hasher.hash_one(k));
+        entry
+            .or_insert_with(|| {
+                firsts.push(record as u32);
+                (key, firsts.len() as u32 - 1)
+            })
+            .get()
+            .1
+    });
+    let numbers: Vec<u32> = numbers.collect();
+    (numbers, firsts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Equal tuples get equal numbers and others do not, whatever the bounds (small ones pack, huge ones renumber).
+        #[test]
+        fn tuples_are_numbered_exactly(rows in prop::collection::vec(prop::array::uniform4(0u32..4), 0..60), bits in 3u32..40) {
+            let columns: Vec<Vec<u32>> = (0..4).map(|c| rows.iter().map(|r| r[c]).collect()).collect();
+            let (numbers, firsts) = number_tuples(&columns, &[1u64 << bits; 4]);
+            for (i, a) in rows.iter().enumerate() {
+                prop_assert_eq!(rows[firsts[numbers[i] as usize] as usize], *a);
+                for (j, b) in rows.iter().enumerate() {
+                    prop_assert_eq!(a == b, numbers[i] == numbers[j]);
+                }
+            }
+        }
+    }
+}
