@@ -19,6 +19,7 @@ pub mod class;
 pub mod encode;
 pub mod exact;
 pub mod model;
+pub mod picture;
 pub mod policy;
 pub mod problem;
 pub mod publish;
