@@ -1,7 +1,7 @@
 //! A partitioning drawn: the classes of a release as rectangles over two of its quasi-identifiers.
 //!
-//! The picture is an SVG that needs nothing else: no script, no style sheet, no font of its own. It shows what the
-//! release says and nothing besides, so it may be given to whoever gets the release:
+//! The picture is an SVG that needs nothing else: no script, no style sheet, no font of its own. It keeps to
+//! what the release says:
 //!
 //! - there are no records in it, only regions with their counts;
 //! - a number or date axis reaches from the lowest to the highest *published* end, and its ticks are round values;
@@ -10,6 +10,9 @@
 //!   and a band has a label only if some class publishes exactly that label;
 //! - an ordinal axis has a band per leaf, all labelled: such a taxonomy is always a file, hence not made from the data;
 //! - a band for the missing value is drawn only if some class publishes it by itself.
+//!
+//! One thing remains. Bands stand in the order of the codes, so where a class publishes one leaf of a node and others
+//! publish the node, the picture shows whether the node has leaves before it, after it, or both.
 
 use crate::class::Run;
 use crate::release::Release;
