@@ -6,7 +6,8 @@ use crate::taxonomy::{Rule, Taxonomy};
 /// Makes the taxonomy of a column and finds the leaf of each of its distinct texts.
 ///
 /// `rows` are the lines of the taxonomy file if the rule names one. A text listed in `missing` means that the value is
-/// missing; all such texts become one leaf with an empty label. Problems never show a value of the data.
+/// missing; all such texts, and the empty one, become one leaf with an empty label: the recipient could not tell them
+/// apart. Problems never show a value of the data.
 pub fn encode(
     column: &str,
     rule: &Rule,
@@ -14,7 +15,7 @@ pub fn encode(
     values: &[&str],
     missing: &[String],
 ) -> Result<(Taxonomy, Vec<u32>), Problems> {
-    let is_missing = |v: &str| missing.iter().any(|m| m == v);
+    let is_missing = |v: &str| v.is_empty() || missing.iter().any(|m| m == v);
     let has_missing = values.iter().any(|v| is_missing(v));
     let present: Vec<&str> = values.iter().copied().filter(|v| !is_missing(v)).collect();
     let taxonomy = match (rule, rows) {
@@ -22,6 +23,9 @@ pub fn encode(
         (Rule::File { path, .. }, None) => return Err(Problem::new(format!("taxonomy `{path}` was not read")).into()),
         (rule, _) => Taxonomy::generate(rule, column, &present, has_missing)?,
     };
+    if taxonomy.leaves() == 0 {
+        return Err(Problem::new(format!("column `{column}` has no values")).into());
+    }
     let codes = taxonomy.codes();
     let mut uncovered = 0;
     let leaves = values

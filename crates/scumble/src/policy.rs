@@ -183,13 +183,18 @@ impl<'a> Reader<'a> {
             to
         });
         let format = release.as_ref().and_then(|r| self.format(r)).unwrap_or(Format::Csv);
+        // Everything is read before the first `?`, so that every mistake is reported.
+        let publisher = self.text_at(root, "publisher");
+        let recipients = self.texts_at(root, "recipients").unwrap_or_default();
+        let (delimiter, quote) = (self.byte(root, "delimiter"), self.byte(root, "quote"));
+        let missing = self.texts_at(root, "missing").unwrap_or_else(|| vec![String::new()]);
         Some(Policy {
-            publisher: self.text_at(root, "publisher"),
+            publisher,
             source: source?,
-            recipients: self.texts_at(root, "recipients").unwrap_or_default(),
-            delimiter: self.byte(root, "delimiter"),
-            quote: self.byte(root, "quote"),
-            missing: self.texts_at(root, "missing").unwrap_or_else(|| vec![String::new()]),
+            recipients,
+            delimiter,
+            quote,
+            missing,
             attributes,
             requirements,
             algorithm: algorithm?,
@@ -336,7 +341,7 @@ impl<'a> Reader<'a> {
         if kind != "file" && section.get("ordered").is_some() {
             self.report(at, Problem::new(format!("`ordered` belongs to a taxonomy file, not to `{kind}`")));
         }
-        if !matches!(kind, "intervals" | "number") && (section.get("low").is_some() || section.get("high").is_some()) {
+        if kind != "intervals" && (section.get("low").is_some() || section.get("high").is_some()) {
             self.report(at, Problem::new(format!("`low` and `high` belong to `intervals`, not to `{kind}`")));
         }
         match kind {
@@ -451,7 +456,12 @@ impl<'a> Reader<'a> {
 
     fn nested(&self, section: &Section<'a>) -> Option<Rule> {
         let value = section.get("nested")?;
-        let mut children = self.tree(value)?;
+        let mut children = tree(value)
+            .map_err(|at| {
+                let problem = Problem::new("a nested taxonomy is made of tables and lists of values");
+                self.report(at, problem.hint("for example `nested = { Artist = [\"Writer\", \"Dancer\"] }`"));
+            })
+            .ok()?;
         // A single top entry is the root itself.
         let tree = if children.len() == 1 && !children[0].children.is_empty() {
             children.remove(0)
@@ -459,32 +469,6 @@ impl<'a> Reader<'a> {
             Tree { label: ROOT.into(), children }
         };
         Some(Rule::Nested(tree))
-    }
-
-    fn tree(&self, value: &Spanned<DeValue<'a>>) -> Option<Vec<Tree>> {
-        let leaf = |label: &str| Tree { label: label.to_owned(), children: Vec::new() };
-        match value.get_ref() {
-            DeValue::Array(items) => items
-                .iter()
-                .map(|item| match item.get_ref() {
-                    DeValue::Table(_) => self.tree(item).and_then(|mut t| (t.len() == 1).then(|| t.remove(0))),
-                    other => scalar(other).map(|label| leaf(&label)),
-                })
-                .collect::<Option<Vec<_>>>(),
-            DeValue::Table(table) => table
-                .iter()
-                .map(|(key, value)| Some(Tree { label: key.get_ref().to_string(), children: self.tree(value)? }))
-                .collect(),
-            _ => None,
-        }
-        .or_else(|| {
-            let problem = Problem::new("a nested taxonomy is made of tables and lists of values");
-            self.report(
-                value.span().start,
-                problem.hint("for example `nested = { Artist = [\"Writer\", \"Dancer\"] }`"),
-            );
-            None
-        })
     }
 
     fn requirements(&self, root: &Section<'a>, attributes: &[AttributePolicy]) -> Vec<Requirement> {
@@ -513,31 +497,30 @@ impl<'a> Reader<'a> {
     fn requirement(&self, section: &Section<'a>, attributes: &[AttributePolicy]) -> Vec<Requirement> {
         let Some(entry) = self.entry(section, MODELS, "model") else { return Vec::new() };
         self.only_parameters(section, entry.parameters, &["name", "attribute", "on"]);
-        let Some(parameters) = self.parameters(section, entry.name, entry.parameters) else { return Vec::new() };
-        let Some(first) = self.build(section, entry, &parameters) else { return Vec::new() };
         let names = |role| attributes.iter().filter(move |a| a.role == role).map(|a| a.name.as_str());
         let on = section
             .get("on")
             .and_then(|v| self.columns_on(section, v, &names(Role::QuasiIdentifier).collect::<Vec<_>>()));
         let sensitive: Vec<&str> = names(Role::Sensitive).collect();
-        let asked = section.get("attribute").map(|v| (v.span().start, self.text_of(section, "attribute", v)));
+        let asked = section.get("attribute");
+        let named = |v| self.sensitive_named(section, entry.name, v, &sensitive);
+        let parameters = self.parameters(section, entry.name, entry.parameters);
+        let built = parameters.and_then(|p| Some((self.build(section, entry, &p)?, p)));
+        let Some((first, parameters)) = built else {
+            asked.and_then(named);
+            return Vec::new();
+        };
         let about: Vec<Option<usize>> = match (first.concerns(), asked) {
             (Concern::Identity, None) => vec![None],
-            (Concern::Identity, Some((at, _))) => {
+            (Concern::Identity, Some(value)) => {
                 let problem = Problem::new(format!("`{}` is about identity and takes no `attribute`", entry.name));
-                self.report(at, problem.hint("leave it out; `on = [...]` limits it to some quasi-identifiers"));
+                self.report(
+                    value.span().start,
+                    problem.hint("leave it out; `on = [...]` limits it to some quasi-identifiers"),
+                );
                 vec![]
             }
-            (Concern::Sensitive, Some((_, None))) => vec![],
-            (Concern::Sensitive, Some((at, Some(name)))) => match sensitive.iter().position(|s| *s == name) {
-                Some(i) => vec![Some(i)],
-                None => {
-                    let problem =
-                        Problem::new(format!("`{}` is about `{name}`, which is no sensitive attribute", entry.name));
-                    self.report(at, problem.hint(did_you_mean(&name, sensitive.iter().copied())));
-                    vec![]
-                }
-            },
+            (Concern::Sensitive, Some(value)) => named(value).into_iter().map(Some).collect(),
             (Concern::Sensitive, None) => (0..sensitive.len()).map(Some).collect(),
         };
         if first.concerns() == Concern::Sensitive && sensitive.is_empty() && section.get("attribute").is_none() {
@@ -551,6 +534,23 @@ impl<'a> Reader<'a> {
                 Some(Requirement { name: entry.name, parameters: parameters.clone(), model, attribute, on: on.clone() })
             })
             .collect()
+    }
+
+    /// Which of the sensitive attributes a model names.
+    fn sensitive_named(
+        &self,
+        section: &Section<'a>,
+        model: &str,
+        value: &Spanned<DeValue<'a>>,
+        sensitive: &[&str],
+    ) -> Option<usize> {
+        let name = self.text_of(section, "attribute", value)?;
+        let found = sensitive.iter().position(|s| *s == name);
+        if found.is_none() {
+            let problem = Problem::new(format!("`{model}` is about `{name}`, which is no sensitive attribute"));
+            self.report(value.span().start, problem.hint(did_you_mean(&name, sensitive.iter().copied())));
+        }
+        found
     }
 
     fn build<T>(&self, section: &Section<'a>, entry: &Entry<T>, parameters: &Parameters) -> Option<T> {
@@ -717,6 +717,27 @@ impl<'a> Reader<'a> {
                 None
             }
         }
+    }
+}
+
+/// The nodes of a nested taxonomy, or the place of what cannot be one.
+fn tree(value: &Spanned<DeValue<'_>>) -> Result<Vec<Tree>, usize> {
+    match value.get_ref() {
+        DeValue::Array(items) => items
+            .iter()
+            .map(|item| match item.get_ref() {
+                DeValue::Table(_) => match <[Tree; 1]>::try_from(tree(item)?) {
+                    Ok([only]) => Ok(only),
+                    Err(_) => Err(item.span().start),
+                },
+                other => scalar(other).map(|label| Tree { label, children: Vec::new() }).ok_or(item.span().start),
+            })
+            .collect(),
+        DeValue::Table(table) => table
+            .iter()
+            .map(|(key, value)| Ok(Tree { label: key.get_ref().to_string(), children: tree(value)? }))
+            .collect(),
+        _ => Err(value.span().start),
     }
 }
 

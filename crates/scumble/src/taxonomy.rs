@@ -235,6 +235,8 @@ pub struct Taxonomy {
     ladder: Vec<Vec<u32>>,
     /// Every label to its node, aliases included.
     labels: HashMap<String, u32>,
+    /// What a node is called at a level that only renames it.
+    aliases: HashMap<(u32, u32), String>,
 }
 
 impl Taxonomy {
@@ -244,8 +246,8 @@ impl Taxonomy {
             Rule::File { .. } => unreachable!("a file is read with `from_rows`"),
             Rule::Intervals(rule) => intervals(rule, column, values, has_missing),
             Rule::Dates(units) => dates(units, column, values, has_missing),
-            Rule::Prefix(lengths) => Ok(prefix(lengths, values, has_missing)),
-            Rule::Flat => Ok(flat(values, has_missing)),
+            Rule::Prefix(lengths) => prefix(lengths, values, has_missing).unambiguous(&format!("column `{column}`")),
+            Rule::Flat => flat(values, has_missing).unambiguous(&format!("column `{column}`")),
             Rule::Nested(tree) => nested(tree, column, has_missing),
         }
     }
@@ -275,7 +277,8 @@ impl Taxonomy {
             leaves.push(String::new());
         }
         let scale = if ordered { Scale::Ordinal } else { Scale::Nominal };
-        Ok(grow(scale, leaves, Vec::new(), has_missing, width - 1, |level, leaf| Cow::Borrowed(&rows[leaf][level])))
+        grow(scale, leaves, Vec::new(), has_missing, width - 1, |level, leaf| Cow::Borrowed(&rows[leaf][level]))
+            .unambiguous(&format!("taxonomy `{name}`"))
     }
 
     /// Number of leaf codes.
@@ -451,7 +454,10 @@ impl Taxonomy {
         let mut rows = Vec::with_capacity(last);
         for leaf in 0..last {
             let mut row = vec![self.leaves[leaf].clone()];
-            row.extend(self.ladder.iter().map(|level| self.node_label(level[leaf]).to_owned()));
+            row.extend((1u32..).zip(&self.ladder).map(|(level, nodes)| {
+                let id = nodes[leaf];
+                self.aliases.get(&(level, id)).map_or_else(|| self.node_label(id), String::as_str).to_owned()
+            }));
             rows.push(row);
         }
         rows
@@ -485,6 +491,7 @@ fn grow<'a>(
         parents: vec![u32::MAX; n],
         ladder: Vec::with_capacity(levels),
         labels: HashMap::with_capacity(n),
+        aliases: HashMap::new(),
         leaves: Vec::new(),
     };
     for (i, text) in leaves.iter().enumerate() {
@@ -520,7 +527,10 @@ impl Taxonomy {
         children.dedup();
         if children.len() == 1 {
             // Only a new name for the same run.
-            self.labels.entry(label).or_insert(children[0]);
+            self.labels.entry(label.clone()).or_insert(children[0]);
+            if self.node_label(children[0]) != label {
+                self.aliases.insert((height, children[0]), label);
+            }
             return children[0];
         }
         let id = (self.leaves.len() + self.nodes.len()) as u32;
@@ -528,9 +538,24 @@ impl Taxonomy {
             self.parents[c as usize] = id;
         }
         self.parents.push(u32::MAX);
-        self.labels.entry(label.clone()).or_insert(id);
+        // What is published is a leaf's text or a node's label, so a mere alias gives way to a node of that name.
+        if self.labels.get(&label).is_none_or(|&other| self.node_label(other) != label) {
+            self.labels.insert(label.clone(), id);
+        }
         self.nodes.push(Node { label, run: Run::new(start as u32, end as u32 - 1), children, height });
         id
+    }
+
+    /// Refuses values that are written like a group of values (`*`, `13***`): a published label has one meaning.
+    fn unambiguous(self, of: &str) -> Result<Taxonomy, Problems> {
+        let id = |i: usize| (self.leaves.len() + i) as u32;
+        let nodes = (0..self.nodes.len()).map(|i| (&self.nodes[i].label, id(i)));
+        let aliases = self.aliases.iter().map(|(&(_, id), label)| (label, id));
+        if nodes.chain(aliases).any(|(label, id)| self.labels.get(label) != Some(&id)) {
+            let problem = Problem::new(format!("{of} has a value that is written like a group of values, such as `*`"));
+            return Err(problem.hint("rename it, or list it under `missing`").into());
+        }
+        Ok(self)
     }
 }
 
@@ -799,6 +824,8 @@ fn prefix(lengths: &[usize], values: &[&str], has_missing: bool) -> Taxonomy {
     let texts = leaves.clone();
     let levels = lengths.len() + 1;
     let label = move |level: usize, leaf: usize| match lengths.get(level - 1) {
+        // Where nothing is cut off the value stands for itself, not for all that start with it.
+        Some(&keep) if texts[leaf].chars().count() < keep => Cow::Owned(texts[leaf].clone()),
         Some(&keep) => {
             let kept: String = texts[leaf].chars().take(keep).collect();
             let mask = longest.saturating_sub(kept.chars().count());

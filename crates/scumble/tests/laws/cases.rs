@@ -1,0 +1,245 @@
+//! Random tables and random requirements, drawn from the catalogue's own parameter lists.
+
+use proptest::prelude::*;
+use scumble::algorithm::{Algorithm, Requirement};
+use scumble::catalogue::{Entry, Kind, MODELS, Parameter, Parameters};
+use scumble::encode::encode;
+use scumble::model::{Concern, Model};
+use scumble::table::{Attribute, Table};
+use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Tree};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A kind of column: a rule, the lines of its file if it has one, and the texts that may occur.
+pub struct Column {
+    pub rule: Rule,
+    pub rows: Option<Vec<Vec<String>>>,
+    pub texts: &'static [&'static str],
+}
+
+/// Number of kinds of column.
+pub const KINDS: usize = 8;
+
+/// The columns: two number scales, dates, prefixes of unequal length, and four trees.
+pub fn column(kind: usize) -> Column {
+    let plain = |rule, texts| Column { rule, rows: None, texts };
+    let decimal = |text| Decimal::parse(text);
+    match kind % KINDS {
+        0 => plain(Rule::Intervals(Intervals::default()), &["-2", "1", "2", "3", "5.5", "8", "40"]),
+        1 => {
+            let widths = ["5", "10"].into_iter().filter_map(decimal).collect();
+            let rule = Rule::Intervals(Intervals { widths, low: decimal("3"), high: decimal("30") });
+            plain(rule, &["1", "4", "7", "9", "12", "29", "30"])
+        }
+        2 => {
+            let days = &["2023-12-31", "2024-01-01", "2024-02-29", "2024-03-01", "2024-05-05", "2025-01-01"];
+            plain(Rule::Dates(vec![Granularity::Month, Granularity::Year]), days)
+        }
+        3 => plain(Rule::Prefix(vec![]), &["1", "10", "12", "123", "130", "2", "21"]),
+        4 => plain(Rule::Flat, &["red", "green", "blue", "grey"]),
+        5 => plain(Rule::Nested(tree()), &["Engineer", "Lawyer", "Writer", "Dancer", "None"]),
+        6 => file(true, &["low;few;*", "mid;few;*", "high;many;*", "huge;many;*", "vast;many;*"]),
+        _ => file(false, &["a;x;p;*", "d;y;p;*", "b;x;p;*", "e;z;q;*", "c;y;p;*"]),
+    }
+}
+
+fn tree() -> Tree {
+    let leaf = |label: &str| Tree { label: label.into(), children: Vec::new() };
+    let node = |label: &str, children| Tree { label: label.into(), children };
+    let professional = node("Professional", vec![leaf("Engineer"), leaf("Lawyer")]);
+    let artist = node("Artist", vec![leaf("Writer"), leaf("Dancer")]);
+    node("*", vec![professional, artist, leaf("None")])
+}
+
+fn file(ordered: bool, lines: &[&str]) -> Column {
+    let rows = lines.iter().map(|line| line.split(';').map(str::to_owned).collect()).collect();
+    let texts: &[&str] = if ordered { &["low", "mid", "high", "huge", "vast"] } else { &["a", "b", "c", "d", "e"] };
+    Column { rule: Rule::File { path: "file.csv".into(), ordered }, rows: Some(rows), texts }
+}
+
+/// A table as a reader would make it, and the same before equal rows were collapsed.
+#[derive(Clone)]
+pub struct Case {
+    pub table: Table,
+    /// One column of codes per attribute, quasi-identifiers first; one entry per record.
+    pub records: Vec<Vec<u32>>,
+}
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let attributes: Vec<_> = self.attributes().collect();
+        for a in &attributes {
+            writeln!(f, "{}: {:?}", a.name, a.taxonomy.rows())?;
+        }
+        for record in 0..self.records[0].len() {
+            let texts = attributes.iter().zip(&self.records).map(|(a, codes)| a.taxonomy.leaf(codes[record]));
+            writeln!(f, "{}", texts.collect::<Vec<_>>().join(","))?;
+        }
+        Ok(())
+    }
+}
+
+impl Case {
+    fn attributes(&self) -> impl Iterator<Item = &Attribute> {
+        self.table.quasi.iter().chain(&self.table.sensitive)
+    }
+
+    /// The case of these columns: kind, whether values may be missing, and the texts of the records by index.
+    pub fn of(quasi: &[(usize, bool)], sensitive: &[(usize, bool)], records: &[[u8; 6]]) -> Case {
+        let (mut attributes, mut codes) = (Vec::new(), Vec::new());
+        for (i, &(kind, may_miss)) in quasi.iter().chain(sensitive).enumerate() {
+            let column = column(kind);
+            let text = |r: &[u8; 6]| match usize::from(r[i]) {
+                7 if may_miss => "NA",
+                index => column.texts[index % column.texts.len()],
+            };
+            let texts: Vec<&str> = records.iter().map(text).collect();
+            let mut distinct = texts.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            let name = format!("column {i} of kind {kind}");
+            let (taxonomy, leaves) =
+                encode(&name, &column.rule, column.rows, &distinct, &["NA".into()]).expect("the columns are right");
+            let leaf = |t: &&str| leaves[distinct.iter().position(|d| d == t).expect("is there")];
+            codes.push(texts.iter().map(leaf).collect());
+            attributes.push(Attribute { name, taxonomy: Arc::new(taxonomy), weight: 1.0 });
+        }
+        let sensitive = attributes.split_off(quasi.len());
+        let (table, _) = Table::collapse(attributes, sensitive, codes.clone());
+        Case { table, records: codes }
+    }
+
+    /// The numbers 1 to n, once each.
+    pub fn line(n: u32) -> Case {
+        let texts: Vec<String> = (1..=n).map(|i| i.to_string()).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let attribute = |name: &str, rule: &Rule| {
+            let (taxonomy, codes) = encode(name, rule, None, &texts, &[]).expect("numbers");
+            (Attribute { name: name.into(), taxonomy: Arc::new(taxonomy), weight: 1.0 }, codes)
+        };
+        let (quasi, codes) = attribute("number", &Rule::Intervals(Intervals::default()));
+        let (sensitive, values) = attribute("value", &Rule::Flat);
+        let records = vec![codes, values];
+        let (table, _) = Table::collapse(vec![quasi], vec![sensitive], records.clone());
+        Case { table, records }
+    }
+
+    /// The same records in the opposite order.
+    pub fn reversed(&self) -> Case {
+        let records: Vec<Vec<u32>> = self.records.iter().map(|c| c.iter().rev().copied().collect()).collect();
+        let (table, _) = Table::collapse(self.table.quasi.clone(), self.table.sensitive.clone(), records.clone());
+        Case { table, records }
+    }
+
+    /// Whether some cell of an ordered quasi-identifier is missing. A range cannot say "or missing", so such a class
+    /// shows the root, and the laws of disjoint regions do not reach it.
+    pub fn misses_ordered(&self) -> bool {
+        self.table.quasi.iter().any(|a| a.taxonomy.is_ordered() && a.taxonomy.missing().is_some())
+    }
+
+    pub fn all_ordered(&self) -> bool {
+        self.table.quasi.iter().all(|a| a.taxonomy.is_ordered())
+    }
+}
+
+prop_compose! {
+    /// Up to four quasi-identifiers of any kind, up to two sensitive attributes, up to `most` records.
+    pub fn cases(most: usize)(
+        quasi in prop::collection::vec((0..KINDS, any::<bool>()), 1..=4),
+        sensitive in prop::collection::vec((0..KINDS, any::<bool>()), 1..=2),
+        records in prop::collection::vec(prop::array::uniform6(0u8..8), 1..=most),
+    ) -> Case {
+        Case::of(&quasi, &sensitive, &records)
+    }
+}
+
+prop_compose! {
+    /// Only ordered quasi-identifiers, nothing missing.
+    pub fn ordered_cases(most: usize)(
+        quasi in prop::collection::vec(prop::sample::select(vec![0usize, 1, 2, 6]).prop_map(|k| (k, false)), 1..=3),
+        records in prop::collection::vec(prop::array::uniform6(0u8..7), 1..=most),
+    ) -> Case {
+        Case::of(&quasi, &[(4, false)], &records)
+    }
+}
+
+/// A text for a parameter, of its kind: `draw` chooses.
+fn text_of(kind: Kind, draw: u32) -> String {
+    match kind {
+        Kind::Count(least) => (least + u64::from(draw % 4)).to_string(),
+        Kind::Number(least, most) => {
+            let least: f64 = least.parse().expect("a number");
+            let most: f64 = most.map_or(least + 3.0, |m| m.parse().expect("a number"));
+            format!("{:.2}", least + (most - least) * f64::from(draw % 21) / 20.0)
+        }
+        Kind::Choice(words) => words[draw as usize % words.len()].to_owned(),
+    }
+}
+
+/// Checked parameters of an entry, drawn by its own list.
+pub fn parameters(of: &str, list: &'static [Parameter], draws: &[u32]) -> Parameters {
+    let given = list.iter().zip(draws.iter().cycle()).map(|(p, &d)| (p.name.to_owned(), text_of(p.kind, d)));
+    Parameters::read(of, list, &given.collect()).expect("drawn by kind")
+}
+
+/// Every combination of the words of the choices; the other parameters as drawn.
+pub fn combinations(list: &'static [Parameter], draws: &[u32]) -> Vec<BTreeMap<String, String>> {
+    let mut all = vec![BTreeMap::new()];
+    for (p, &draw) in list.iter().zip(draws.iter().cycle()) {
+        let texts: Vec<String> = match p.kind {
+            Kind::Choice(words) => words.iter().map(|w| (*w).to_owned()).collect(),
+            kind => vec![text_of(kind, draw)],
+        };
+        let with = |given: &BTreeMap<String, String>, text: &String| {
+            let mut given = given.clone();
+            given.insert(p.name.to_owned(), text.clone());
+            given
+        };
+        all = all.iter().flat_map(|given| texts.iter().map(move |t| with(given, t))).collect();
+    }
+    all
+}
+
+/// What a requirement is drawn from: which model, its parameters, which sensitive attribute, which columns.
+pub type Draw = (usize, [u32; 3], usize, u8);
+
+/// Up to three of them.
+pub fn draws() -> impl Strategy<Value = Vec<Draw>> {
+    let one = (0..MODELS.len(), prop::array::uniform3(0u32..1000), 0usize..2, 0u8..32);
+    prop::collection::vec(one, 1..=3)
+}
+
+/// The drawn requirements for a table. One in four k-anonymities is on some columns only.
+pub fn requirements(draws: &[Draw], table: &Table) -> Vec<Requirement> {
+    draws.iter().map(|draw| requirement(draw, table)).collect()
+}
+
+fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Requirement {
+    let entry = &MODELS[which];
+    let parameters = parameters(entry.name, entry.parameters, &params);
+    let model = (entry.build)(&parameters).expect("single parameters of a model exclude nothing");
+    let attribute = (model.concerns() == Concern::Sensitive).then_some(attribute % table.sensitive.len());
+    let columns: Vec<usize> = (0..table.quasi.len()).filter(|d| on & (1 << d) != 0).collect();
+    let on = (on & 16 != 0 && !columns.is_empty()).then_some(columns);
+    Requirement { name: entry.name, parameters, model, attribute, on }
+}
+
+/// A model with its name.
+pub fn build(entry: &Entry<Box<dyn Model>>, parameters: &Parameters) -> Box<dyn Model> {
+    (entry.build)(parameters).expect("drawn by kind")
+}
+
+/// An algorithm of the catalogue with these parameters, unless it finds their combination impossible.
+pub fn algorithm(entry: &Entry<Box<dyn Algorithm>>, given: &BTreeMap<String, String>) -> Option<Box<dyn Algorithm>> {
+    let parameters = Parameters::read(entry.name, entry.parameters, given).expect("drawn by kind");
+    (entry.build)(&parameters).ok()
+}
+
+/// k-anonymity alone.
+pub fn k_anonymity(k: u64) -> Requirement {
+    let entry = MODELS.iter().find(|e| e.name == "k-anonymity").expect("is in the catalogue");
+    let given = BTreeMap::from([("k".to_owned(), k.to_string())]);
+    let parameters = Parameters::read(entry.name, entry.parameters, &given).expect("a count");
+    let model = build(entry, &parameters);
+    Requirement { name: entry.name, parameters, model, attribute: None, on: None }
+}

@@ -1,0 +1,218 @@
+//! Laws of models, for every entry of the catalogue with parameters of its own kinds.
+
+use super::cases::{self, Case, KINDS, build, parameters};
+use super::naive;
+use proptest::prelude::*;
+use scumble::catalogue::MODELS;
+use scumble::class::{EquivalenceClass, Histogram};
+use scumble::exact::effective_l;
+use scumble::model::{Concern, Context, Distance, Measured, Model, Verdict, Worst, distance, frontier, smallest_c};
+use scumble::table::Distribution;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A class of these counts by code, without a region.
+fn class(counts: &[u64]) -> EquivalenceClass {
+    EquivalenceClass { region: Vec::new(), count: counts.iter().sum(), histograms: vec![Histogram::dense(counts)] }
+}
+
+/// The distribution of all classes together, over a taxonomy of the given kind.
+fn whole(kind: usize, classes: &[Vec<u64>]) -> Distribution {
+    let column = cases::column(kind);
+    let (taxonomy, _) = scumble::encode::encode("s", &column.rule, column.rows, column.texts, &[]).expect("right");
+    let mut counts = vec![0; taxonomy.leaves()];
+    for class in classes {
+        (0..counts.len()).for_each(|i| counts[i] += class.get(i).copied().unwrap_or(0));
+    }
+    Distribution::new(Arc::new(taxonomy), counts)
+}
+
+/// Two or more classes of a table, as counts of the values of a sensitive attribute of some kind.
+fn partitions() -> impl Strategy<Value = (usize, Vec<Vec<u64>>)> {
+    let class = prop::collection::vec(prop_oneof![2 => Just(0u64), 5 => 0u64..7, 1 => 0u64..400], 4)
+        .prop_filter("a class has records", |c| c.iter().any(|&n| n > 0));
+    (0..KINDS, prop::collection::vec(class, 2..6))
+}
+
+fn judge(model: &dyn Model, of: &Distribution, class: &EquivalenceClass) -> Verdict {
+    model.judge(&Context { distributions: std::slice::from_ref(of), attribute: 0 }, class)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn every_model_keeps_its_laws((kind, counts) in partitions(), draws in prop::array::uniform3(0u32..1000)) {
+        let table = whole(kind, &counts);
+        let classes: Vec<EquivalenceClass> = counts.iter().map(|c| class(c)).collect();
+        for entry in MODELS {
+            let parameters = parameters(entry.name, entry.parameters, &draws);
+            let model = build(entry, &parameters);
+            let verdicts: Vec<Verdict> = classes.iter().map(|c| judge(&*model, &table, c)).collect();
+            for (a, va) in classes.iter().zip(&verdicts) {
+                prop_assert_eq!(*va, judge(&*build(entry, &parameters), &table, a), "{} is a function", entry.name);
+                prop_assert!(!va.holds || a.count >= model.least(), "{} holds below its least", entry.name);
+                agrees_with_measure(entry.name, &*model, va)?;
+                for (b, vb) in classes.iter().zip(&verdicts) {
+                    let worse = if va.holds && !vb.holds { model.worst_is().is_worse(va.measured, vb.measured) } else { false };
+                    prop_assert!(!worse, "{}: {:?} holds but is worse than {:?}", entry.name, va, vb);
+                    if model.monotone() && va.holds && vb.holds {
+                        prop_assert!(judge(&*model, &table, &a.merge(b)).holds, "{}: {:?} + {:?}", entry.name, a, b);
+                    }
+                }
+            }
+            size_decides(&*model, &table, &classes)?;
+        }
+    }
+
+    /// SPEC 1.5: the worst figure of a table never gets worse when two of its classes are merged.
+    #[test]
+    fn merging_never_makes_a_table_worse((kind, counts) in partitions(), draws in prop::array::uniform3(0u32..1000)) {
+        let table = whole(kind, &counts);
+        let classes: Vec<EquivalenceClass> = counts.iter().map(|c| class(c)).collect();
+        let merged: Vec<EquivalenceClass> =
+            std::iter::once(classes[0].merge(&classes[1])).chain(classes[2..].iter().cloned()).collect();
+        for entry in MODELS {
+            let model = build(entry, &parameters(entry.name, entry.parameters, &draws));
+            if !model.monotone() {
+                continue;
+            }
+            let worst = |classes: &[EquivalenceClass]| {
+                let measured = classes.iter().map(|c| judge(&*model, &table, c).measured);
+                measured.reduce(|a, b| if model.worst_is().is_worse(b, a) { b } else { a }).expect("classes")
+            };
+            let (before, after) = (worst(&classes), worst(&merged));
+            let slack = match (before, after) {
+                // exp(H) is shown as the nearest number; equal figures may differ in the last place.
+                (Measured::Real(b), Measured::Real(a)) => (a - b).abs() < 1e-12 * b,
+                _ => false,
+            };
+            let worse = model.worst_is().is_worse(after, before);
+            prop_assert!(slack || !worse, "{}: {} became {}", entry.name, before, after);
+        }
+    }
+
+    #[test]
+    fn distances_are_what_a_transport_costs((kind, counts) in partitions()) {
+        let table = whole(kind, &counts);
+        for counts in &counts {
+            let histogram: BTreeMap<u32, u64> =
+                (0u32..).zip(counts.iter().copied()).filter(|&(_, n)| n > 0).collect();
+            for (name, which) in
+                [("equal", Distance::Equal), ("ordered", Distance::Ordered), ("hierarchical", Distance::Hierarchical)]
+            {
+                let exact = distance(which, &Histogram::dense(counts), &table);
+                let (cost, unit) = naive::earth_mover(name, &histogram, &table);
+                prop_assert_eq!(exact, scumble::exact::Ratio::new(cost, unit), "{}", name);
+            }
+        }
+    }
+
+    /// Machanavajjhala et al. 2007: ruling out one value costs at most one ℓ, at the same c.
+    #[test]
+    fn a_negation_costs_at_most_one_l(counts in prop::collection::vec(1u64..30, 2..7), out in 0usize..7) {
+        let mut left = counts.clone();
+        left.remove(out % counts.len());
+        for (l, c) in frontier(&counts) {
+            prop_assert_eq!(c, smallest_c(&counts, l));
+            let after = smallest_c(&left, l - 1);
+            prop_assert!(after.compare(c) != Ordering::Greater, "ℓ = {}: {} became {}", l, c, after);
+        }
+        prop_assert!(effective_l(&counts) <= counts.len() as f64 + 1e-9);
+    }
+}
+
+/// `holds` is what the comparison of measure and requirement says; recursive ℓ-diversity alone is strict.
+fn agrees_with_measure(name: &str, model: &dyn Model, verdict: &Verdict) -> Result<(), TestCaseError> {
+    let order = match verdict.measured {
+        Measured::Exact(measured) => measured.cmp(&model.required()),
+        Measured::Infinite => Ordering::Greater,
+        Measured::Real(x) => {
+            let required = model.required().to_f64();
+            if (x - required).abs() < 1e-9 * required {
+                return Ok(()); // too near to be told from the floating-point number
+            }
+            x.total_cmp(&required)
+        }
+    };
+    let kept = match (order, model.worst_is()) {
+        (Ordering::Equal, _) => name != "recursive-l-diversity",
+        (Ordering::Less, worst) => worst == Worst::Largest,
+        (Ordering::Greater, worst) => worst == Worst::Smallest,
+    };
+    prop_assert_eq!(verdict.holds, kept, "{}: {:?} of {}", name, verdict, model.required());
+    Ok(())
+}
+
+/// A model whose size decides holds exactly from its `least` on, whatever is in the class.
+fn size_decides(model: &dyn Model, of: &Distribution, classes: &[EquivalenceClass]) -> Result<(), TestCaseError> {
+    if model.size_decides() {
+        for class in classes {
+            prop_assert_eq!(judge(model, of, class).holds, class.count >= model.least());
+            let blind = EquivalenceClass { histograms: vec![Histogram::default()], ..class.clone() };
+            prop_assert_eq!(judge(model, of, class), judge(model, of, &blind));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_manual_page_has_its_headings() {
+    let model = ["## Definition", "## Protects against", "## Does not protect against", "## Reference"];
+    let algorithm = ["## Method", "## Guarantee", "## Cost", "## Departures from the paper", "## Reference"];
+    let models = MODELS.iter().map(|e| (e.name, e.manual(), &model[..]));
+    let algorithms = scumble::catalogue::ALGORITHMS.iter().map(|e| (e.name, e.manual(), &algorithm[..]));
+    for (name, page, headings) in models.chain(algorithms) {
+        for heading in headings {
+            assert!(page.lines().any(|line| line == *heading), "`{name}` has no {heading}");
+        }
+        assert_eq!(scumble::catalogue::explain(name).as_ref(), Some(&page));
+    }
+}
+
+#[test]
+fn what_concerns_identity_needs_no_histogram() {
+    let table = whole(4, &[vec![2, 3]]);
+    for entry in MODELS {
+        let model = build(entry, &parameters(entry.name, entry.parameters, &[1, 1, 1]));
+        if model.concerns() == Concern::Identity {
+            let bare = EquivalenceClass { region: Vec::new(), count: 5, histograms: Vec::new() };
+            assert_eq!(judge(&*model, &table, &bare), judge(&*model, &table, &class(&[2, 3])), "{}", entry.name);
+        }
+    }
+}
+
+/// The twin that judges algorithms agrees with the models themselves, on whole tables.
+#[test]
+fn twins_agree_with_their_models() {
+    let config = ProptestConfig::with_cases(300);
+    let drawn = (cases::cases(14), cases::draws());
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let law = |(case, draws): (Case, Vec<cases::Draw>)| {
+        let (table, distributions) = (&case.table, case.table.distributions());
+        // A class of every other row: neither the table itself nor a single record.
+        let rows: Vec<(u32, u64)> =
+            (0..table.rows()).step_by(2).map(|r| (r as u32, u64::from(table.counts[r]))).collect();
+        let histogram = |codes: &Vec<u32>| Histogram::of(rows.iter().map(|&(row, n)| (codes[row as usize], n)));
+        let class = EquivalenceClass {
+            region: table.top(),
+            count: rows.iter().map(|(_, n)| n).sum(),
+            histograms: table.sensitive_codes.iter().map(histogram).collect(),
+        };
+        for r in cases::requirements(&draws, table) {
+            let cx = Context { distributions: &distributions, attribute: r.attribute.unwrap_or(0) };
+            let verdict = r.model.judge(&cx, &class);
+            prop_assert_eq!(
+                verdict.holds,
+                naive::keeps(&r, table, &rows),
+                "{} {:?}: {:?}",
+                r.name,
+                r.parameters,
+                verdict
+            );
+        }
+        Ok(())
+    };
+    runner.run(&drawn, law).unwrap_or_else(|e| panic!("{e}"));
+}

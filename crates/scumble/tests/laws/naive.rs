@@ -1,0 +1,293 @@
+//! Slow twins of what the crate computes cleverly: nothing here shares code with it, apart from the ladder of the
+//! taxonomy (`at_level`), on which the taxonomy's own laws are checked.
+
+use super::cases::Case;
+use scumble::algorithm::Requirement;
+use scumble::class::Run;
+use scumble::exact::Ratio;
+use scumble::table::{Distribution, Table};
+use scumble::taxonomy::Taxonomy;
+use std::collections::BTreeMap;
+
+/// A natural number of any size: base 2^32, lowest digit first.
+#[derive(PartialEq, Eq)]
+pub struct Big(Vec<u32>);
+
+impl Big {
+    pub fn product(factors: impl IntoIterator<Item = u64>) -> Big {
+        let mut digits = vec![1u32];
+        for factor in factors {
+            let mut carry = 0u128;
+            for d in &mut digits {
+                let x = u128::from(*d) * u128::from(factor) + carry;
+                *d = x as u32;
+                carry = x >> 32;
+            }
+            while carry > 0 {
+                digits.push(carry as u32);
+                carry >>= 32;
+            }
+        }
+        while digits.last() == Some(&0) {
+            digits.pop();
+        }
+        Big(digits)
+    }
+
+    pub fn at_least(&self, other: &Big) -> bool {
+        (self.0.len(), self.0.iter().rev().collect::<Vec<_>>())
+            >= (other.0.len(), other.0.iter().rev().collect::<Vec<_>>())
+    }
+}
+
+/// Entropy at least ln(p/q), as (q·n)ⁿ ≥ pⁿ·Π cᶜ written out factor by factor.
+pub fn entropy_at_least(counts: &[u64], p: u64, q: u64) -> bool {
+    let n: u64 = counts.iter().sum();
+    let times = |x: u64, n: u64| (0..n).map(move |_| x);
+    let left = Big::product(times(q, n).chain(times(n, n)));
+    let right = Big::product(times(p, n).chain(counts.iter().flat_map(|&c| times(c, c))));
+    left.at_least(&right)
+}
+
+/// The cheapest way to carry supplies to demands (equal in sum): successive shortest paths, Bellman and Ford.
+pub fn transport(supply: &[i64], demand: &[i64], cost: impl Fn(usize, usize) -> i64) -> i64 {
+    let n = supply.len();
+    let (source, sink, nodes) = (2 * n, 2 * n + 1, 2 * n + 2);
+    let mut edges: Vec<(usize, usize, i64, i64)> = Vec::new(); // from, to, room, cost; the next one is its reverse
+    let mut edge = |from, to, room, cost: i64| edges.extend([(from, to, room, cost), (to, from, 0, -cost)]);
+    for i in 0..n {
+        edge(source, i, supply[i], 0);
+        edge(n + i, sink, demand[i], 0);
+        (0..n).for_each(|j| edge(i, n + j, i64::MAX / 4, cost(i, j)));
+    }
+    let mut paid = 0;
+    loop {
+        let mut best: Vec<Option<(i64, usize)>> = vec![None; nodes]; // price and last edge of the cheapest way there
+        best[source] = Some((0, usize::MAX));
+        for _ in 0..nodes {
+            for (e, &(from, to, room, cost)) in edges.iter().enumerate() {
+                if let Some((price, _)) = best[from].filter(|_| room > 0)
+                    && best[to].is_none_or(|(p, _)| price + cost < p)
+                {
+                    best[to] = Some((price + cost, e));
+                }
+            }
+        }
+        let Some((price, _)) = best[sink] else { return paid };
+        let mut path = Vec::new();
+        let mut at = sink;
+        while at != source {
+            let (_, e) = best[at].expect("on the path");
+            path.push(e);
+            at = edges[e].0;
+        }
+        let flow = path.iter().map(|&e| edges[e].2).min().expect("a path has edges");
+        for e in path {
+            edges[e].2 -= flow;
+            edges[e ^ 1].2 += flow;
+        }
+        paid += flow * price;
+    }
+}
+
+/// The lowest level at which all these leaves are under one node.
+pub fn meeting_level(taxonomy: &Taxonomy, leaves: &[u32]) -> usize {
+    (0..=taxonomy.levels())
+        .find(|&l| leaves.windows(2).all(|w| taxonomy.at_level(w[0], l) == taxonomy.at_level(w[1], l)))
+        .expect("all leaves meet at the root")
+}
+
+/// Earth mover's distance as a fraction, by solving the transport problem.
+pub fn earth_mover(distance: &str, class: &BTreeMap<u32, u64>, table: &Distribution) -> (u128, u128) {
+    let codes: Vec<u32> = (0..table.counts.len() as u32).filter(|&c| table.counts[c as usize] > 0).collect();
+    let in_class = |c: &u32| class.get(c).copied().unwrap_or(0) as i64;
+    let (n, total): (u64, u64) = (class.values().sum(), table.counts.iter().sum());
+    let supply: Vec<i64> = codes.iter().map(|c| in_class(c) * total as i64).collect();
+    let demand: Vec<i64> = codes.iter().map(|&c| (table.counts[c as usize] * n) as i64).collect();
+    let (unit, cost) = match distance {
+        "equal" => (1, transport(&supply, &demand, |i, j| i64::from(i != j))),
+        "ordered" => (codes.len().max(2) - 1, transport(&supply, &demand, |i, j| i.abs_diff(j) as i64)),
+        "hierarchical" => {
+            let apart = |i: usize, j: usize| meeting_level(&table.taxonomy, &[codes[i], codes[j]]) as i64;
+            (table.taxonomy.levels(), transport(&supply, &demand, apart))
+        }
+        other => panic!("no twin of the distance `{other}`"),
+    };
+    (cost as u128, u128::from(n) * u128::from(total) * unit as u128)
+}
+
+/// Whether records (rows with counts) keep a requirement as one class. Models without a twin judge themselves.
+pub fn keeps(r: &Requirement, table: &Table, rows: &[(u32, u64)]) -> bool {
+    let size: u64 = rows.iter().map(|(_, n)| n).sum();
+    let mut histogram: BTreeMap<u32, u64> = BTreeMap::new();
+    for &(row, n) in rows {
+        let code = table.sensitive_codes[r.attribute.unwrap_or(0)][row as usize];
+        *histogram.entry(code).or_default() += n;
+    }
+    let mut counts: Vec<u64> = histogram.values().copied().collect();
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    let fraction = |r: Ratio| (u64::try_from(r.num()).expect("small"), u64::try_from(r.den()).expect("small"));
+    match r.name {
+        "k-anonymity" => size >= r.parameters.count("k"),
+        "distinct-l-diversity" => counts.len() as u64 >= r.parameters.count("l"),
+        "entropy-l-diversity" => {
+            let (p, q) = fraction(r.parameters.number("l"));
+            entropy_at_least(&counts, p, q)
+        }
+        "recursive-l-diversity" => {
+            let (p, q) = fraction(r.parameters.number("c"));
+            let rest: u64 = counts.iter().skip(r.parameters.count("l") as usize - 1).sum();
+            counts[0] * q < p * rest
+        }
+        "t-closeness" => {
+            let (p, q) = fraction(r.parameters.number("t"));
+            let whole = &table.distributions()[r.attribute.unwrap_or(0)];
+            let (cost, unit) = earth_mover(r.parameters.word("distance"), &histogram, whole);
+            cost * u128::from(q) <= u128::from(p) * unit
+        }
+        _ => {
+            let region = Vec::new();
+            let of =
+                |codes: &Vec<u32>| scumble::class::Histogram::of(rows.iter().map(|&(row, n)| (codes[row as usize], n)));
+            let histograms = table.sensitive_codes.iter().map(of).collect();
+            let class = scumble::class::EquivalenceClass { region, count: size, histograms };
+            let distributions = table.distributions();
+            let cx = scumble::model::Context { distributions: &distributions, attribute: r.attribute.unwrap_or(0) };
+            r.model.judge(&cx, &class).holds
+        }
+    }
+}
+
+/// The smallest publishable run over these codes.
+pub fn cover(taxonomy: &Taxonomy, first: u32, last: u32) -> Run {
+    if !taxonomy.is_ordered() {
+        return taxonomy.at_level(first, meeting_level(taxonomy, &[first, last]));
+    }
+    match taxonomy.missing() {
+        Some(m) if last == m && first != m => Run { first: 0, last: m },
+        _ => Run { first, last },
+    }
+}
+
+/// Strict Mondrian after its manual page: lists of rows, no threads, every cut tried by judging both sides.
+pub struct Mondrian<'a> {
+    pub table: &'a Table,
+    pub requirements: &'a [Requirement],
+    pub median: bool,
+    pub tight: bool,
+}
+
+/// Region of a class to the records in it by row.
+pub type Classes = BTreeMap<Vec<Run>, BTreeMap<u32, u64>>;
+
+impl Mondrian<'_> {
+    /// The classes, or nothing if the whole table does not keep the requirements.
+    pub fn run(&self) -> Option<Classes> {
+        let all: Vec<u32> = (0..self.table.rows() as u32).collect();
+        if !self.allowed(&all) {
+            return None;
+        }
+        let mut classes = Classes::new();
+        self.divide(all, self.table.top(), &mut classes);
+        Some(classes)
+    }
+
+    fn allowed(&self, rows: &[u32]) -> bool {
+        let rows: Vec<(u32, u64)> = rows.iter().map(|&r| (r, self.count(r))).collect();
+        self.requirements.iter().all(|r| keeps(r, self.table, &rows))
+    }
+
+    fn count(&self, row: u32) -> u64 {
+        u64::from(self.table.counts[row as usize])
+    }
+
+    fn code(&self, dim: usize, row: u32) -> u32 {
+        self.table.quasi_codes[dim][row as usize]
+    }
+
+    fn range(&self, dim: usize, rows: &[u32]) -> Run {
+        let codes = || rows.iter().map(|&r| self.code(dim, r));
+        Run { first: codes().min().expect("a part has rows"), last: codes().max().expect("a part has rows") }
+    }
+
+    fn divide(&self, rows: Vec<u32>, region: Vec<Run>, classes: &mut Classes) {
+        let mut dims: Vec<usize> = (0..region.len()).collect();
+        let width = |&dim: &usize| {
+            let t = &self.table.quasi[dim].taxonomy;
+            let (part, all) = (t.size(self.range(dim, &rows)) - 1, (t.size(t.root()) - 1).max(1));
+            std::cmp::Reverse(Ratio::new(part.into(), all.into()))
+        };
+        dims.sort_by_key(width);
+        for dim in dims {
+            if let Some(pieces) = self.cut(dim, &rows, region[dim]) {
+                for (piece, run) in pieces {
+                    let mut region = region.clone();
+                    region[dim] = run;
+                    self.divide(piece, region, classes);
+                }
+                return;
+            }
+        }
+        let shown = |dim: usize| {
+            let run = if self.tight { self.range(dim, &rows) } else { region[dim] };
+            cover(&self.table.quasi[dim].taxonomy, run.first, run.last)
+        };
+        let class = classes.entry((0..region.len()).map(shown).collect()).or_default();
+        rows.iter().for_each(|&r| *class.entry(r).or_default() += self.count(r));
+    }
+
+    fn cut(&self, dim: usize, rows: &[u32], region: Run) -> Option<Vec<(Vec<u32>, Run)>> {
+        let range = self.range(dim, rows);
+        if range.first == range.last {
+            return None;
+        }
+        if !self.table.quasi[dim].taxonomy.is_ordered() {
+            let pieces = self.children(dim, rows);
+            return pieces.iter().all(|(piece, _)| self.allowed(piece)).then_some(pieces);
+        }
+        let total: u64 = rows.iter().map(|&r| self.count(r)).sum();
+        let mut places: Vec<u32> = rows.iter().map(|&r| self.code(dim, r)).collect();
+        places.sort_unstable();
+        places.dedup();
+        places.pop();
+        let left = |cut: u32| rows.iter().filter(|&&r| self.code(dim, r) <= cut).map(|&r| self.count(r)).sum::<u64>();
+        if self.median {
+            places = places.into_iter().find(|&cut| 2 * left(cut) >= total).into_iter().collect();
+        } else {
+            places.sort_by_key(|&cut| (2 * left(cut)).abs_diff(total));
+        }
+        places.into_iter().find_map(|cut| {
+            let (a, b): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&r| self.code(dim, r) <= cut);
+            (self.allowed(&a) && self.allowed(&b)).then(|| {
+                vec![(a, Run { first: region.first, last: cut }), (b, Run { first: cut + 1, last: region.last })]
+            })
+        })
+    }
+
+    /// The rows under each child of the lowest node over all of them.
+    fn children(&self, dim: usize, rows: &[u32]) -> Vec<(Vec<u32>, Run)> {
+        let taxonomy = &self.table.quasi[dim].taxonomy;
+        let codes: Vec<u32> = rows.iter().map(|&r| self.code(dim, r)).collect();
+        let level = meeting_level(taxonomy, &codes);
+        let mut pieces: BTreeMap<Run, Vec<u32>> = BTreeMap::new();
+        for &row in rows {
+            pieces.entry(taxonomy.at_level(self.code(dim, row), level - 1)).or_default().push(row);
+        }
+        pieces.into_iter().map(|(run, piece)| (piece, run)).collect()
+    }
+
+    /// Whether some cut of these rows leaves only pieces that keep the requirements, whatever its place.
+    pub fn can_be_cut(&self, rows: &[u32]) -> bool {
+        (0..self.table.quasi.len()).any(|dim| self.cut(dim, rows, self.range(dim, rows)).is_some())
+    }
+}
+
+/// How many records stand at the most frequent point of the quasi-identifiers.
+pub fn largest_point(case: &Case) -> u64 {
+    let mut points: BTreeMap<Vec<u32>, u64> = BTreeMap::new();
+    for record in 0..case.records[0].len() {
+        let point = case.records[..case.table.quasi.len()].iter().map(|codes| codes[record]).collect();
+        *points.entry(point).or_default() += 1;
+    }
+    points.into_values().max().unwrap_or(0)
+}

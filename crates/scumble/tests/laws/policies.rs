@@ -1,0 +1,198 @@
+//! Laws of the policy parser: it never panics, and it names every mistake once.
+
+use proptest::prelude::*;
+use scumble::policy::Policy;
+
+/// A right policy that uses most of what there is.
+const RIGHT: &str = r#"publisher = "General Hospital"
+source = "patients.csv"
+recipients = ["university"]
+delimiter = ";"
+quote = '"'
+missing = ["", "NA"]
+
+[attributes]
+ssn = { role = "identifier", person = true }
+age = { role = "quasi-identifier", taxonomy = { intervals = [5, 10, 20], low = 10, high = 90 }, weight = 2 }
+zip = { role = "quasi-identifier", taxonomy = { prefix = [4, 2] } }
+born = { role = "quasi-identifier", taxonomy = { dates = ["month", "year"] } }
+job = { role = "quasi-identifier", taxonomy = { file = "job.csv", ordered = true } }
+town = { role = "quasi-identifier", taxonomy = { nested = { North = ["A", "B"], South = ["C"] } } }
+disease = { role = "sensitive", taxonomy = "disease.csv" }
+income = "sensitive"
+note = "insensitive"
+
+[[models]]
+name = "k-anonymity"
+k = 5
+on = ["age", "zip"]
+
+[[models]]
+name = "entropy-l-diversity"
+l = 2.5
+attribute = "disease"
+
+[[models]]
+name = "t-closeness"
+t = 0.2
+distance = "ordered"
+attribute = "income"
+
+[algorithm]
+name = "mondrian"
+cut = "median"
+
+[release]
+to = "releases/1"
+format = "parquet"
+"#;
+
+/// Mistakes: what is replaced by what, and words that the message must contain. Each is in a place of its own.
+const MISTAKES: &[(&str, &str, &[&str])] = &[
+    ("publisher = \"General Hospital\"", "publisher = 5", &["`publisher`", "text in quotes"]),
+    ("source = ", "sauce = ", &["`sauce`", "not known", "source"]),
+    ("recipients = [\"university\"]", "recipients = \"university\"", &["`recipients`", "list of texts"]),
+    ("delimiter = \";\"", "delimiter = \";;\"", &["`delimiter`", "one character"]),
+    ("missing = [\"\", \"NA\"]", "missing = [\"\", 0]", &["`missing`", "list of texts"]),
+    ("ssn = { role = \"identifier\"", "ssn = { role = \"insensitive\"", &["`ssn`", "person"]),
+    ("weight = 2", "weight = -2", &["weight", "at least 0"]),
+    ("intervals = [5, 10, 20]", "intervals = [5, 12]", &["`age`", "do not nest"]),
+    ("prefix = [4, 2]", "prefix = [2, 4]", &["prefix", "falling"]),
+    ("dates = [\"month\", \"year\"]", "dates = [\"month\", \"yaer\"]", &["dates", "`yaer`", "year"]),
+    ("ordered = true", "ordered = 1", &["ordered", "`true` or `false`"]),
+    ("file = \"job.csv\"", "file = \"job.csv\", flat = true", &["`job`", "one rule", "names 2"]),
+    ("North = [\"A\", \"B\"]", "North = 1979-05-27", &["nested"]),
+    ("income = \"sensitive\"", "income = \"sensitive\"\nheight = \"quasi-identifier\"", &["`height`", "no taxonomy"]),
+    ("note = \"insensitive\"", "note = \"insensitiv\"", &["`note`", "unknown role", "insensitive"]),
+    ("k = 5", "k = 0", &["`k`", "at least 1", "`0`"]),
+    ("[\"age\", \"zip\"]", "[\"age\", \"zap\"]", &["`zap`", "no quasi-identifier", "zip"]),
+    ("l = 2.5", "l = \"many\"", &["`l`", "`many`"]),
+    ("attribute = \"disease\"", "atribute = \"disease\"", &["atribute", "attribute"]),
+    ("t = 0.2", "t = 1.2", &["`t`", "from 0 to 1"]),
+    ("attribute = \"income\"", "attribute = \"incme\"", &["`incme`", "no sensitive attribute", "income"]),
+    ("cut = \"median\"", "cut = \"medium\"", &["`cut`", "`medium`"]),
+    ("name = \"mondrian\"", "name = \"mondrain\"", &["mondrain", "mondrian"]),
+    ("to = \"releases/1\"", "too = \"releases/1\"", &["`release.too`", "not known"]),
+    ("format = \"parquet\"", "format = \"xlsx\"", &["`release.format`", "csv"]),
+];
+
+/// Two mistakes where the first hides what the second is about, or that stand in the same value.
+const TOGETHER: &[(&str, &str)] =
+    &[("cut = \"median\"", "name = \"mondrian\""), ("ordered = true", "file = \"job.csv\"")];
+
+fn messages(text: &str) -> Vec<String> {
+    Policy::parse("policy.toml", text).err().map(|p| p.0.iter().map(ToString::to_string).collect()).unwrap_or_default()
+}
+
+fn with_mistakes(chosen: &[&(&str, &str, &[&str])]) -> String {
+    chosen.iter().fold(RIGHT.to_owned(), |text, (right, wrong, _)| {
+        assert_eq!(text.matches(right).count(), 1, "`{right}` is there once");
+        text.replace(right, wrong)
+    })
+}
+
+#[test]
+fn the_right_policy_is_right() {
+    let policy = Policy::parse("policy.toml", RIGHT).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!((policy.quasi().count(), policy.sensitive().count(), policy.requirements.len()), (5, 2, 3));
+    assert_eq!(policy.k(), None, "the k-anonymity is on some columns only");
+}
+
+#[test]
+fn every_single_mistake_is_named() {
+    for mistake in MISTAKES {
+        named_once(&[mistake], &with_mistakes(&[mistake])).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+/// Every chosen mistake has its message; besides, `sauce` and `too` leave `source` and `to` missing, and that is all.
+fn named_once(chosen: &[&(&str, &str, &[&str])], text: &str) -> Result<(), TestCaseError> {
+    let found = messages(text);
+    for (_, wrong, words) in chosen {
+        let named = found.iter().any(|m| words.iter().all(|w| m.contains(w)));
+        prop_assert!(named, "`{}` is not named in\n{}", wrong, found.join("\n"));
+    }
+    let entailed = chosen.iter().filter(|(right, ..)| ["source = ", "to = \"releases/1\""].contains(right)).count();
+    prop_assert_eq!(found.len(), chosen.len() + entailed, "one message each, but\n{}\nof\n{}", found.join("\n"), text);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn all_mistakes_are_named_together(chosen in prop::sample::subsequence(MISTAKES.to_vec(), 2..8)) {
+        let chosen: Vec<_> = chosen.iter().collect();
+        let has = |right: &str| chosen.iter().any(|(r, ..)| *r == right);
+        prop_assume!(!TOGETHER.iter().any(|(a, b)| has(a) && has(b)));
+        named_once(&chosen, &with_mistakes(&chosen))?;
+    }
+
+    #[test]
+    fn no_text_panics(text in "\\PC{0,200}") {
+        prop_assert!(Policy::parse("p", &text).is_err());
+    }
+
+    #[test]
+    fn no_structure_panics(lines in prop::collection::vec(
+        "(\\[|\\[\\[)?(models|attributes|algorithm|release|source|age|name|k|on|taxonomy|nested|to)(\\]|\\]\\]| = (1|-1|0x1F|1_000|1e400|nan|inf|true|\"\"|\"é\"|\\[\\]|\\{\\}|\\[\\[1\\]\\]|\\{ role = \"sensitive\" \\}|1979-05-27|\\{ nested = \\[\\{ a = 1 \\}\\] \\}))", 0..12)) {
+        let text = lines.join("\n");
+        prop_assert!(Policy::parse("p", &text).is_err(), "{}", text);
+    }
+
+    /// A right policy with some characters changed is still right, or has problems that name the file.
+    #[test]
+    fn no_slip_panics(slips in prop::collection::vec((0usize..2000, prop::option::of("[\\[\\]{}=\"',.0-9a-zé\n-]")), 1..6)) {
+        let mut chars: Vec<char> = RIGHT.chars().collect();
+        for (at, with) in slips {
+            let at = at % chars.len();
+            chars.splice(at..=at, with.unwrap_or_default().chars());
+        }
+        let text: String = chars.into_iter().collect();
+        if let Err(problems) = Policy::parse("policy.toml", &text) {
+            prop_assert!(!problems.0.is_empty());
+            prop_assert!(problems.0.iter().all(|p| p.message.contains("`policy.toml`")), "{}", problems);
+        }
+    }
+}
+
+/// Whole lines gone: what is missing is said, and nothing that is there is complained of.
+#[test]
+fn what_is_missing_is_said() {
+    for (gone, words) in [
+        ("source = ", "`source` is missing"),
+        ("to = ", "`release.to` is missing"),
+        ("k = 5", "`k-anonymity` needs `k`"),
+        ("name = \"mondrian\"", "`algorithm` has no `name`"),
+        ("name = \"t-closeness\"", "`models[2]` has no `name`"),
+    ] {
+        let text: Vec<&str> = RIGHT.lines().filter(|line| !line.starts_with(gone)).collect();
+        let found = messages(&text.join("\n"));
+        assert!(found.len() == 1 && found[0].contains(words), "{gone}: {found:?}");
+    }
+}
+
+/// Numbers may be written as TOML writes them.
+#[test]
+fn numbers_are_read_as_toml_writes_them() {
+    for (wrong, k) in [("k = 1_000", 1000), ("k = +7", 7), ("k = \"9\"", 9)] {
+        let text = RIGHT.replace("k = 5\non = [\"age\", \"zip\"]", wrong);
+        let policy = Policy::parse("p", &text).unwrap_or_else(|problems| panic!("{wrong}: {problems}"));
+        assert_eq!(policy.k(), Some(k));
+    }
+}
+
+/// `low` and `high` mean nothing without widths, so they are not silently dropped.
+#[test]
+fn bounds_need_widths() {
+    let found = messages(&RIGHT.replace("intervals = [5, 10, 20]", "number = true"));
+    assert!(found.len() == 1 && found[0].contains("`low` and `high`"), "{found:?}");
+}
+
+/// A fraction has one bar; `1/2/3` could mean two numbers.
+#[test]
+fn a_fraction_has_one_bar() {
+    assert_eq!(scumble::exact::Ratio::parse("1/2/3"), None);
+    let long = vec!["1"; 200_000].join("/");
+    assert_eq!(messages(&RIGHT.replace("t = 0.2", &format!("t = \"{long}\""))).len(), 1);
+}
