@@ -783,7 +783,7 @@ birth_date     = { role = "quasi-identifier", taxonomy = { dates = ["month", "qu
 sex            = { role = "quasi-identifier", taxonomy = { flat = true } }                 # F or M, or not told
 nationality    = { role = "quasi-identifier", taxonomy = "taxonomies/nationality.csv" }    # country, region, continent
 occupation     = { role = "quasi-identifier", taxonomy = "taxonomies/occupation.csv" }     # occupation, sector
-admission_date = { role = "quasi-identifier", taxonomy = { dates = ["week", "month", "quarter"] } }
+admission_date = { role = "quasi-identifier", taxonomy = { dates = ["month", "quarter"] } }
 diagnosis      = { role = "sensitive", taxonomy = "taxonomies/diagnosis.csv" }             # ICD-10 category
 
 # Length of stay looks harmless and is not. Colleagues and neighbours know how long somebody was away, so an exact
@@ -842,7 +842,7 @@ birth_date     = { role = "quasi-identifier", taxonomy = { dates = ["month", "qu
 sex            = { role = "quasi-identifier", taxonomy = { flat = true } }
 nationality    = { role = "quasi-identifier", taxonomy = "taxonomies/nationality.csv" }
 occupation     = { role = "quasi-identifier", taxonomy = "taxonomies/occupation.csv" }
-admission_date = { role = "quasi-identifier", taxonomy = { dates = ["week", "month", "quarter"] } }
+admission_date = { role = "quasi-identifier", taxonomy = { dates = ["month", "quarter"] } }
 diagnosis      = { role = "sensitive", taxonomy = "taxonomies/diagnosis.csv" }
 length_of_stay = { role = "quasi-identifier", taxonomy = { intervals = [7, 14, 28] } }
 cost           = { role = "identifier" }                  # dropped: it tells the diagnosis
@@ -881,7 +881,7 @@ birth_date     = { role = "quasi-identifier", taxonomy = { dates = ["month", "qu
 sex            = { role = "quasi-identifier", taxonomy = { flat = true } }
 nationality    = { role = "identifier" }     # dropped: most countries have few people here, who would stand out
 occupation     = { role = "quasi-identifier", taxonomy = "taxonomies/occupation.csv" }
-admission_date = { role = "quasi-identifier", taxonomy = { dates = ["week", "month", "quarter"] } }
+admission_date = { role = "quasi-identifier", taxonomy = { dates = ["month", "quarter"] } }
 diagnosis      = { role = "sensitive", taxonomy = "taxonomies/diagnosis.csv" }
 length_of_stay = { role = "identifier" }     # dropped: it follows the diagnosis, which is what t-closeness is to hide
 cost           = { role = "identifier" }     # dropped: it tells the diagnosis

@@ -1,2 +1,277 @@
-//! The command.
-fn main() {}
+//! The `scumble` command: arguments in, answers out. Decisions are made in the libraries.
+
+mod example;
+mod show;
+mod taxonomy;
+mod watch;
+
+use clap::{Parser, Subcommand};
+use scumble::catalogue;
+use scumble::problem::{Problem, Problems};
+use scumble_io::columns::ReadOptions;
+use scumble_io::staging::Slot;
+use scumble_io::{check, publisher};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Publish tables about people so that the people stay hidden and the data stay useful.
+///
+/// Exit status: 0 published or kept, 1 refused or broken (an answer), 2 failed (an error; nothing was written).
+#[derive(Parser)]
+#[command(name = "scumble", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// Answer as JSON on standard output
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Profile a table: columns, likely roles, column sets that single people out
+    Inspect {
+        /// CSV, Parquet or Arrow file, or a folder of them
+        data: PathBuf,
+        /// Write a commented policy that `publish` accepts
+        #[arg(long, value_name = "POLICY")]
+        draft: Option<PathBuf>,
+        /// Largest number of columns an adversary combines
+        #[arg(long, value_name = "N", default_value_t = 3)]
+        max_columns: usize,
+        /// Show values of the data (they are personal data)
+        #[arg(long)]
+        show_values: bool,
+        #[command(flatten)]
+        dialect: DialectArguments,
+    },
+    /// Make a release by a policy, judge it, and write it if it keeps the policy's promises
+    Publish {
+        /// The policy, a TOML file; paths in it are relative to its folder
+        policy: PathBuf,
+        /// Do everything but write
+        #[arg(long)]
+        dry_run: bool,
+        /// Replace the release if it exists
+        #[arg(long)]
+        replace: bool,
+        /// Write the release to this folder instead of the policy's
+        #[arg(long, value_name = "FOLDER")]
+        to: Option<PathBuf>,
+        /// Reproducible randomness, for testing; the manifest says so
+        #[arg(long, value_name = "NUMBER")]
+        seed: Option<u64>,
+        #[command(flatten)]
+        picture: PictureArguments,
+    },
+    /// Say what a table or release satisfies: k, every ℓ, t, risks; and whether it keeps its promises
+    Check {
+        /// A release's folder, or a CSV, Parquet or Arrow file
+        data: PathBuf,
+        /// Columns an adversary knows, where no manifest or policy tells
+        #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+        quasi_identifiers: Vec<String>,
+        /// Columns an adversary wants to know
+        #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+        sensitive: Vec<String>,
+        /// Roles, taxonomies and promises from this policy
+        #[arg(long)]
+        policy: Option<PathBuf>,
+        /// A register of the population with the quasi-identifiers as columns
+        #[arg(long, value_name = "FILE")]
+        register: Option<PathBuf>,
+        #[command(flatten)]
+        picture: PictureArguments,
+        #[command(flatten)]
+        dialect: DialectArguments,
+    },
+    /// Build or check how values generalize
+    Taxonomy {
+        #[command(subcommand)]
+        command: taxonomy::Command,
+    },
+    /// Print the manual page of a model, algorithm or metric; without a name, list them
+    Explain {
+        /// For example `k-anonymity`
+        name: Option<String>,
+    },
+    /// Write the example hospital: data, register, taxonomies, policies
+    Example {
+        /// Where to
+        #[arg(default_value = "hospital")]
+        folder: PathBuf,
+        /// Another seed gives other people
+        #[arg(long, default_value_t = 2026)]
+        seed: u64,
+        /// How many patients
+        #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        patients: u32,
+    },
+}
+
+/// How a CSV file is written, where detection is not wanted.
+#[derive(clap::Args)]
+struct DialectArguments {
+    /// What separates cells (detected unless given)
+    #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
+    delimiter: Option<u8>,
+    /// What encloses cells (detected unless given)
+    #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
+    quote: Option<u8>,
+}
+
+#[derive(clap::Args)]
+struct PictureArguments {
+    /// Draw the classes as SVG
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+    /// The two quasi-identifiers of the picture [default: the first two]
+    #[arg(long, value_name = "X,Y", requires = "picture", value_parser = two_names)]
+    axes: Option<(String, String)>,
+}
+
+fn one_byte(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [b] => Ok(*b),
+        _ if text == "\\t" || text == "tab" => Ok(b'\t'),
+        _ => Err("must be one character, such as `;`, or `tab`".into()),
+    }
+}
+
+fn two_names(text: &str) -> Result<(String, String), String> {
+    let (x, y) = text.split_once(',').ok_or("must be two column names, as in `age,zip`")?;
+    Ok((x.trim().to_owned(), y.trim().to_owned()))
+}
+
+impl DialectArguments {
+    fn options(&self) -> ReadOptions {
+        ReadOptions { delimiter: self.delimiter, quote: self.quote, ..ReadOptions::default() }
+    }
+}
+
+impl PictureArguments {
+    fn wanted(self) -> Option<(PathBuf, Option<(String, String)>)> {
+        self.picture.map(|file| (file, self.axes))
+    }
+}
+
+/// What a command came to: the text for a person, the JSON for a program, and whether the answer is yes.
+struct Answer {
+    text: String,
+    json: serde_json::Value,
+    yes: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let json = arguments.json;
+    match run(arguments.command) {
+        Ok(answer) => {
+            if json {
+                show::print(&format!("{:#}\n", answer.json));
+            } else {
+                show::print(&answer.text);
+            }
+            if answer.yes { ExitCode::SUCCESS } else { ExitCode::from(1) }
+        }
+        Err(problems) => {
+            if json {
+                let list: Vec<_> =
+                    problems.0.iter().map(|p| serde_json::json!({ "message": p.message, "hint": p.hint })).collect();
+                show::print(&format!("{:#}\n", serde_json::json!({ "version": 1, "outcome": "failed", "problems": list })));
+            }
+            show::problems(&problems);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn to_json(answer: &impl serde::Serialize) -> Result<serde_json::Value, Problems> {
+    serde_json::to_value(answer).map_err(|e| Problem::new(format!("the answer cannot be written as JSON: {e}")).into())
+}
+
+fn run(command: Command) -> Result<Answer, Problems> {
+    match command {
+        Command::Publish { policy, dry_run, replace, to, seed, picture } => {
+            let slot = Slot::default();
+            watch::clean_up_on_interrupt(&slot);
+            let watcher = watch::Terminal::new();
+            let picture = picture.wanted();
+            let options = publisher::Options { seed, dry_run, replace, to, picture, slot, watcher: &watcher };
+            let answer = publisher::publish(&policy, &options);
+            watcher.clear();
+            let answer = answer?;
+            Ok(Answer { text: show::published(&answer), json: to_json(&answer)?, yes: answer.outcome != "refused" })
+        }
+        Command::Check { data, quasi_identifiers, sensitive, policy, register, picture, dialect } => {
+            let watcher = watch::Terminal::new();
+            let options = check::Options {
+                quasi: quasi_identifiers,
+                sensitive,
+                policy,
+                register,
+                picture: picture.wanted(),
+                read: dialect.options(),
+                watcher: &watcher,
+            };
+            let answer = check::check(&data, &options);
+            watcher.clear();
+            let answer = answer?;
+            Ok(Answer { text: show::checked(&answer), json: to_json(&answer)?, yes: answer.keeps != Some(false) })
+        }
+        Command::Inspect { data, draft, max_columns, show_values, dialect } => {
+            inspect_command(&data, draft, max_columns, show_values, &dialect)
+        }
+        Command::Taxonomy { command } => taxonomy::run(command),
+        Command::Explain { name } => explain(name.as_deref()),
+        Command::Example { folder, seed, patients } => example_command(&folder, seed, patients as usize),
+    }
+}
+
+fn explain(name: Option<&str>) -> Result<Answer, Problems> {
+    let everything = catalogue::everything();
+    let Some(name) = name else {
+        let rows: Vec<Vec<String>> =
+            everything.iter().map(|(kind, name, about)| vec![(*kind).into(), (*name).into(), (*about).into()]).collect();
+        let json = everything.iter().map(|(kind, name, about)| serde_json::json!({ "kind": kind, "name": name, "summary": about }));
+        let text = format!("{}\n`scumble explain NAME` prints the manual page.\n", show::table(&rows));
+        return Ok(Answer { text, json: json.collect(), yes: true });
+    };
+    let page = catalogue::explain(name).ok_or_else(|| {
+        let hint = catalogue::did_you_mean(name, everything.iter().map(|(_, name, _)| *name));
+        Problem::new(format!("there is no model, algorithm or metric `{name}`")).hint(hint)
+    })?;
+    Ok(Answer { json: serde_json::json!({ "name": name, "page": page }), text: page, yes: true })
+}
+
+fn example_command(folder: &std::path::Path, seed: u64, patients: usize) -> Result<Answer, Problems> {
+    let slot = Slot::default();
+    watch::clean_up_on_interrupt(&slot);
+    let staging = scumble_io::staging::Staging::begin(folder, false, &slot)?;
+    let files = example::files(seed, patients);
+    for file in &files {
+        let path = staging.path().join(file.path);
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, &file.text));
+        made.map_err(|e| Problem::new(format!("writing `{}` failed: {}", file.path, scumble_io::describe(&e))))?;
+    }
+    staging.commit()?;
+    let names: Vec<&str> = files.iter().map(|f| f.path).collect();
+    let policy = folder.join("policy.toml");
+    let text = format!(
+        "Wrote the example hospital to {}: {}\n\nNow publish it:\n\n    scumble publish {}\n",
+        folder.display(),
+        names.join(", "),
+        policy.display()
+    );
+    Ok(Answer { text, json: serde_json::json!({ "folder": folder.display().to_string(), "files": names }), yes: true })
+}
+
+fn inspect_command(
+    _data: &std::path::Path,
+    _draft: Option<PathBuf>,
+    _max_columns: usize,
+    _show_values: bool,
+    _dialect: &DialectArguments,
+) -> Result<Answer, Problems> {
+    Err(Problem::new("TEMPORARY").into())
+}

@@ -1,1 +1,28 @@
-//! io
+//! Tables in and out, release directories, and the [`publisher`] that the command, and later the web app and Python,
+//! call.
+
+pub mod answer;
+pub mod arrow;
+pub mod check;
+pub mod columns;
+pub mod csv;
+pub mod dictionary;
+pub mod manifest;
+pub mod publisher;
+pub mod source;
+pub mod staging;
+pub mod write;
+
+/// The reason of an I/O error in plain words, without the operating system's number.
+pub fn describe(e: &std::io::Error) -> String {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => "no such file or folder".into(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
+        std::io::ErrorKind::StorageFull => "the disk is full".into(),
+        std::io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".into(),
+        _ => {
+            let text = e.to_string();
+            text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Answers as text for a person.
+
+use scumble::problem::{Problem, Problems};
+use scumble_io::answer::{Model, Number, Published, Reason};
+use scumble_io::check::Checked;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+/// Prints to standard output. A reader that closed the pipe early got what it wanted.
+pub fn print(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+/// Prints problems to standard error.
+pub fn problems(problems: &Problems) {
+    let mut err = std::io::stderr().lock();
+    for problem in &problems.0 {
+        let _ = writeln!(err, "error: {problem}");
+    }
+}
+
+/// 1234567 as 1 234 567.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(c);
+    }
+    out
+}
+
+fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { many })
+}
+
+/// A number as people read it: whole, a short fraction with its decimal, or a decimal.
+fn number(n: &Number) -> String {
+    match (&n.value, &n.exact) {
+        (None, _) => "∞".into(),
+        (Some(value), Some(exact)) if exact.contains('/') && exact.len() <= 9 => format!("{exact} ≈ {value:.4}"),
+        (Some(_), Some(exact)) if !exact.contains('/') => exact.clone(),
+        (Some(value), _) => format!("{value:.4}"),
+    }
+}
+
+/// Rows with aligned columns; the last column is not padded.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::from("  ");
+        for (cell, w) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell}{}  ", " ".repeat(w - cell.chars().count()));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn name_of(m: &Model) -> String {
+    match m.parameters.get("distance") {
+        Some(distance) if distance != "equal" => format!("{}, {distance}", m.name),
+        _ => m.name.clone(),
+    }
+}
+
+fn about(m: &Model) -> String {
+    let on = m.on.as_ref().map(|on| format!("on {}", on.join(", ")));
+    [m.attribute.clone(), on].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn promised(models: &[Model]) -> String {
+    let head = ["model", "about", "asked", "measured", ""].map(str::to_owned).to_vec();
+    let row = |m: &Model| {
+        let asked = match (&m.must_be, &m.required) {
+            (Some(how), Some(n)) => format!("{how} {}", number(n)),
+            _ => String::new(),
+        };
+        let rank = m.parameters.get("l").filter(|_| m.name == "recursive-l-diversity");
+        let asked = rank.map_or_else(|| asked.clone(), |l| format!("{asked} (ℓ = {l})"));
+        let kept = if m.holds == Some(true) { "kept" } else { "BROKEN" };
+        vec![name_of(m), about(m), asked, number(&m.measured), kept.into()]
+    };
+    table(&std::iter::once(head).chain(models.iter().map(row)).collect::<Vec<_>>())
+}
+
+fn reasons(reasons: &[Reason]) -> String {
+    let shown = |r: &Reason| Problem { message: r.message.clone(), hint: r.hint.clone() }.to_string();
+    reasons.iter().map(|r| format!("  {}\n", shown(r).replace('\n', "\n  "))).collect()
+}
+
+fn warnings(list: &[String]) -> String {
+    list.iter().map(|w| format!("warning: {w}\n")).collect()
+}
+
+/// The answer of `publish`.
+pub fn published(a: &Published) -> String {
+    if a.outcome == "refused" {
+        return format!("Refused: nothing was published.\n\n{}\n{}", reasons(&a.reasons), warnings(&a.warnings));
+    }
+    let mut out = String::new();
+    let verb = if a.outcome == "published" { "Published" } else { "Would publish (dry run, nothing written)" };
+    let _ = writeln!(out, "{verb}: {}\n", a.release);
+    let suppressed = if a.suppressed == 0 { "none".into() } else { grouped(a.suppressed) };
+    let (rows, classes) = (counted(a.rows, "record", "records"), counted(a.classes, "class", "classes"));
+    let _ = writeln!(out, "  {rows} in {classes}, {suppressed} suppressed\n");
+    out.push_str(&promised(&a.models));
+    let loss: Vec<String> = a.utility.iter().map(|(name, value)| format!("{name} {}", short(*value))).collect();
+    let _ = writeln!(out, "\n  loss: {}", loss.join(" · "));
+    let second = |name| a.seconds.get(name).copied().unwrap_or(0.0);
+    let _ = write!(out, "  time: {:.2} s (read {:.2}, anonymize {:.2}", second("total"), second("read"), second("anonymize"));
+    if a.outcome == "published" {
+        let _ = write!(out, ", write {:.2}, read back and judge again {:.2}", second("write"), second("verify"));
+    }
+    out.push_str(")\n\n");
+    out.push_str(&warnings(&a.warnings));
+    out
+}
+
+/// Up to four digits that matter.
+fn short(x: f64) -> String {
+    if x == 0.0 || (x.fract() == 0.0 && x.abs() < 1e15) {
+        return grouped(x as u64);
+    }
+    if x >= 1000.0 { format!("{x:.0}") } else { format!("{x:.4}") }
+}
+
+/// The answer of `check`.
+pub fn checked(a: &Checked) -> String {
+    let mut out = String::new();
+    let (rows, classes) = (counted(a.rows, "record", "records"), counted(a.classes, "class", "classes"));
+    let _ = writeln!(out, "{rows} in {classes}; the smallest class has {}\n", counted(a.k, "record", "records"));
+    let head = vec!["model".to_owned(), "about".into(), "measured".into()];
+    let row = |m: &Model| {
+        let rank = m.parameters.get("l").map(|l| format!(" at ℓ = {l}")).unwrap_or_default();
+        let measured = match m.name.as_str() {
+            "recursive-l-diversity" => format!("c above {}{rank}", number(&m.measured)),
+            _ => number(&m.measured),
+        };
+        vec![name_of(m), about(m), measured]
+    };
+    // A rank that no class reaches says nothing more than the first such rank.
+    let mut seen_infinite = std::collections::BTreeSet::new();
+    let shown: Vec<&Model> =
+        a.models.iter().filter(|m| m.measured.value.is_some() || seen_infinite.insert(about(m))).collect();
+    out.push_str(&table(&std::iter::once(head).chain(shown.into_iter().map(row)).collect::<Vec<_>>()));
+    let risk = |name: &str, f: &scumble_io::answer::Figures| {
+        vec![name.to_owned(), number(&f.max), format!("{:.4}", f.average)]
+    };
+    out.push('\n');
+    out.push_str(&table(&[
+        vec!["risk of re-identification".into(), "highest".into(), "average".into()],
+        risk("prosecutor: knows who is in it", &a.risk.prosecutor),
+        risk("journalist: has a register", &a.risk.journalist),
+        risk("marketer: matches everybody", &a.risk.marketer),
+    ]));
+    let _ = writeln!(out, "\n  alone in their class: {}", counted(a.uniques, "record", "records"));
+    out.push_str(&sizes(a));
+    if let Some(keeps) = a.keeps {
+        let _ = write!(out, "\n{}\n\n", if keeps { "Keeps its promises:" } else { "BREAKS its promises:" });
+        out.push_str(&promised(&a.promises));
+        if !keeps {
+            out.push('\n');
+            out.push_str(&reasons(&a.reasons));
+        }
+    }
+    out.push('\n');
+    out.push_str(&warnings(&a.warnings));
+    out
+}
+
+/// How many records stand in classes of which size: a picture in characters.
+fn sizes(a: &Checked) -> String {
+    let bounds = [1, 2, 3, 5, 10, 20, 50, 100, 1000];
+    let mut records = [0u64; 9];
+    for (&size, &classes) in &a.sizes {
+        records[bounds.partition_point(|&b| b <= size) - 1] += size * classes;
+    }
+    let most = records.iter().copied().max().unwrap_or(1).max(1);
+    let mut rows = vec![vec!["class size".to_owned(), "records".into(), String::new()]];
+    for (i, &n) in records.iter().enumerate().filter(|(_, n)| **n > 0) {
+        let name = match bounds.get(i + 1) {
+            Some(&next) if next == bounds[i] + 1 => bounds[i].to_string(),
+            Some(&next) => format!("{}–{}", bounds[i], next - 1),
+            None => format!("{} or more", grouped(bounds[i])),
+        };
+        rows.push(vec![name, grouped(n), "█".repeat((n * 40).div_ceil(most) as usize)]);
+    }
+    format!("\n{}", table(&rows))
+}

@@ -1,0 +1,188 @@
+//! `scumble taxonomy build` and `check`.
+
+use crate::{Answer, show};
+use clap::Subcommand;
+use scumble::encode::encode;
+use scumble::problem::{Problem, Problems};
+use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Taxonomy, write_rows};
+use scumble_io::columns::{self, ReadOptions};
+use scumble_io::source::read_taxonomy;
+use std::path::{Path, PathBuf};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Write the taxonomy of a column as an ARX-style CSV (it lists the values of the data)
+    Build {
+        /// The table
+        data: PathBuf,
+        /// The column
+        #[arg(long)]
+        column: String,
+        #[command(flatten)]
+        rule: RuleArguments,
+        /// Where to; standard output unless given
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Check an ARX-style CSV: one root, no value twice, and, with a table, every value covered
+    Check {
+        /// The taxonomy
+        file: PathBuf,
+        /// A table that it should cover
+        #[arg(long, requires = "column")]
+        data: Option<PathBuf>,
+        /// The column of the table
+        #[arg(long, requires = "data")]
+        column: Option<String>,
+        /// The order of its lines means something
+        #[arg(long)]
+        ordered: bool,
+        /// List values that are not covered (they are personal data)
+        #[arg(long)]
+        show_values: bool,
+    },
+}
+
+#[derive(clap::Args)]
+#[group(required = true, multiple = true)]
+pub struct RuleArguments {
+    /// Numbers in intervals of rising widths
+    #[arg(long, value_name = "5,10,20", value_delimiter = ',', conflicts_with_all = ["dates", "prefix", "flat"])]
+    intervals: Vec<String>,
+    /// With intervals: one group below this
+    #[arg(long, requires = "intervals")]
+    low: Option<String>,
+    /// With intervals: one group from here on
+    #[arg(long, requires = "intervals")]
+    high: Option<String>,
+    /// Dates in calendar units: week, month, quarter, year, decade
+    #[arg(long, value_name = "month,year", value_delimiter = ',', conflicts_with_all = ["prefix", "flat"])]
+    dates: Vec<String>,
+    /// Text masked from the right
+    #[arg(long, conflicts_with = "flat")]
+    prefix: bool,
+    /// The value or nothing
+    #[arg(long)]
+    flat: bool,
+}
+
+impl RuleArguments {
+    /// The rule, checked by the same parser that reads policies.
+    fn rule(&self) -> Result<Rule, Problems> {
+        let quoted = |list: &[String]| list.iter().map(|t| format!("{t:?}")).collect::<Vec<_>>().join(", ");
+        let mut problems = Problems::default();
+        let mut number = |text: &String| {
+            let parsed = Decimal::parse(text);
+            if parsed.is_none() {
+                problems.push(Problem::new(format!("`{text}` is not a decimal number")));
+            }
+            parsed
+        };
+        if self.prefix {
+            return Ok(Rule::Prefix(Vec::new()));
+        }
+        if self.flat {
+            return Ok(Rule::Flat);
+        }
+        if !self.dates.is_empty() {
+            let units: Vec<Option<Granularity>> = self
+                .dates
+                .iter()
+                .map(|name| Granularity::ALL.iter().find(|(n, _)| n == name).map(|(_, unit)| *unit))
+                .collect();
+            let rule = units.into_iter().collect::<Option<Vec<_>>>().map(Rule::Dates);
+            let nested = rule.filter(|_| parses(&format!("{{ dates = [{}] }}", quoted(&self.dates))));
+            return nested.ok_or_else(|| {
+                Problem::new("these date units do not nest")
+                    .hint("go from fine to coarse: month, quarter, year, decade; week stands alone")
+                    .into()
+            });
+        }
+        let widths: Vec<Decimal> = self.intervals.iter().filter_map(&mut number).collect();
+        let (low, high) = (self.low.as_ref().and_then(&mut number), self.high.as_ref().and_then(&mut number));
+        problems.or(())?;
+        if !parses(&format!("{{ intervals = [{}] }}", self.intervals.join(", "))) {
+            return Err(Problem::new("these widths do not nest").hint("each must be a multiple of the one before").into());
+        }
+        Ok(Rule::Intervals(Intervals { widths, low, high }))
+    }
+}
+
+/// Whether the policy parser accepts this as a taxonomy.
+fn parses(taxonomy: &str) -> bool {
+    let text = format!(
+        "source = 'x'\n[attributes]\nx = {{ role = 'quasi-identifier', taxonomy = {taxonomy} }}\n\
+         [[models]]\nname = 'k-anonymity'\nk = 2\n[algorithm]\nname = 'mondrian'\n[release]\nto = 'x'\n"
+    );
+    scumble::policy::Policy::parse("", &text).is_ok()
+}
+
+pub fn run(command: Command) -> Result<Answer, Problems> {
+    match command {
+        Command::Build { data, column, rule, output } => build(&data, &column, &rule.rule()?, output.as_deref()),
+        Command::Check { file, data, column, ordered, show_values } => {
+            check(&file, data.as_deref().zip(column.as_deref()), ordered, show_values)
+        }
+    }
+}
+
+fn read_column(data: &Path, column: &str) -> Result<columns::Column, Problems> {
+    let read = columns::read(data, &ReadOptions::default(), Some(&[column.to_owned()]), &|_, _| ())?;
+    read.columns.into_iter().next().ok_or_else(|| Problem::new(format!("`{}` has no column `{column}`", data.display())).into())
+}
+
+fn build(data: &Path, column: &str, rule: &Rule, output: Option<&Path>) -> Result<Answer, Problems> {
+    let read = read_column(data, column)?;
+    let values: Vec<&str> = read.values.iter().collect();
+    if values.iter().all(|v| v.is_empty()) {
+        return Err(Problem::new(format!("column `{column}` has no values")).into());
+    }
+    let (taxonomy, _) = encode(column, rule, None, &values, &[String::new()])?;
+    let text = write_rows(&taxonomy.rows());
+    let summary = serde_json::json!({ "column": column, "values": taxonomy.rows().len(), "levels": taxonomy.levels() });
+    let Some(output) = output else { return Ok(Answer { text, json: summary, yes: true }) };
+    let partial = output.with_extension("partial");
+    std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, output)).map_err(|e| {
+        let _ = std::fs::remove_file(&partial);
+        Problem::new(format!("cannot write `{}`: {}", output.display(), scumble_io::describe(&e)))
+    })?;
+    let text = format!(
+        "Wrote {}: {} values, {} levels above them.\nIt lists values of the data: keep it as safe as the data.\n",
+        output.display(),
+        show::grouped(taxonomy.rows().len() as u64),
+        taxonomy.levels()
+    );
+    Ok(Answer { text, json: summary, yes: true })
+}
+
+fn check(file: &Path, against: Option<(&Path, &str)>, ordered: bool, show_values: bool) -> Result<Answer, Problems> {
+    let name = file.display().to_string();
+    let taxonomy = Taxonomy::from_rows(&name, read_taxonomy(file, &name)?, ordered, false)?;
+    let mut text = format!(
+        "{name}: {} values, {} levels above them, root `{}`\n",
+        show::grouped(taxonomy.leaves() as u64),
+        taxonomy.levels(),
+        taxonomy.label(taxonomy.root())
+    );
+    let mut missing: Vec<String> = Vec::new();
+    if let Some((data, column)) = against {
+        let read = read_column(data, column)?;
+        let codes = taxonomy.codes();
+        missing = read.values.iter().filter(|v| !v.is_empty() && !codes.contains_key(v)).map(str::to_owned).collect();
+        if missing.is_empty() {
+            text.push_str(&format!("covers every value of `{column}` in {}\n", data.display()));
+        } else {
+            text.push_str(&format!("misses {} values of `{column}` in {}\n", missing.len(), data.display()));
+            if show_values {
+                missing.iter().for_each(|v| text.push_str(&format!("  {v}\n")));
+            } else {
+                text.push_str("  hint: `--show-values` lists them (they are personal data)\n");
+            }
+        }
+    }
+    let json = serde_json::json!({
+        "taxonomy": name, "values": taxonomy.leaves(), "levels": taxonomy.levels(), "missing": missing.len(),
+        "missing_values": if show_values { missing.clone() } else { Vec::new() },
+    });
+    Ok(Answer { text, json, yes: missing.is_empty() })
+}

@@ -1,0 +1,198 @@
+//! What commands answer, as JSON: small versioned structures, apart from the types they are made from.
+//!
+//! Names are stable; new ones may be added. [`VERSION`] rises when a name changes its meaning.
+
+use scumble::algorithm::Requirement;
+use scumble::class::EquivalenceClass;
+use scumble::exact::Ratio;
+use scumble::model::{Measured, Worst};
+use scumble::problem::Problem;
+use scumble::publish::Judgement;
+use scumble::release::Release;
+use scumble::risk::{MaxAverage, Risk};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the JSON answers and of the manifest.
+pub const VERSION: u32 = 1;
+
+/// Answer of `publish`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Published {
+    /// [`VERSION`].
+    pub version: u32,
+    /// `published`, `refused`, or `would publish` for a dry run.
+    pub outcome: &'static str,
+    /// The release's folder.
+    pub release: String,
+    /// Records published.
+    pub rows: u64,
+    /// Equivalence classes.
+    pub classes: u64,
+    /// Records left out.
+    pub suppressed: u64,
+    /// Every requirement with what was measured.
+    pub models: Vec<Model>,
+    /// Every metric by name.
+    pub utility: BTreeMap<&'static str, f64>,
+    /// Attacks that were run; none yet.
+    pub attacks: Vec<String>,
+    /// Why it was refused.
+    pub reasons: Vec<Reason>,
+    /// What the steward should know.
+    pub warnings: Vec<String>,
+    /// Seconds per phase.
+    pub seconds: BTreeMap<&'static str, f64>,
+}
+
+/// A requirement over a whole release.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Model {
+    /// Name in the catalogue.
+    pub name: String,
+    /// Sensitive attribute it is about.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub attribute: Option<String>,
+    /// Quasi-identifiers it is about, if not all.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub on: Option<Vec<String>>,
+    /// Its parameters as written.
+    pub parameters: BTreeMap<String, String>,
+    /// Whether it holds; absent where nothing was asked.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub holds: Option<bool>,
+    /// The worst value over all classes.
+    pub measured: Number,
+    /// What was asked; absent where nothing was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub required: Option<Number>,
+    /// Whether `measured` must be `at least`, `at most` or `below` what is required.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub must_be: Option<String>,
+    /// The class that measures worst.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub worst: Option<Worse>,
+}
+
+/// A class in an answer: what the release shows of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Worse {
+    /// Records in it.
+    pub size: u64,
+    /// Published value of each quasi-identifier.
+    pub region: BTreeMap<String, String>,
+}
+
+/// A number, exactly where it is rational.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Number {
+    /// Nearest floating-point number; null if infinite.
+    pub value: Option<f64>,
+    /// The exact number, such as `8/21`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub exact: Option<String>,
+}
+
+/// Why something was refused.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reason {
+    /// What is wrong.
+    pub message: String,
+    /// What would help.
+    pub hint: Option<String>,
+}
+
+/// Risk figures.
+#[derive(Clone, Debug, Serialize)]
+pub struct Risks {
+    /// Knows that the person is in the table.
+    pub prosecutor: Figures,
+    /// Has a register of the population.
+    pub journalist: Figures,
+    /// Matches everybody.
+    pub marketer: Figures,
+    /// Whether a register was given; otherwise the table was taken for the population.
+    pub register: bool,
+}
+
+/// The largest and the mean risk of a record.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// The largest.
+    pub max: Number,
+    /// The mean.
+    pub average: f64,
+}
+
+impl From<Ratio> for Number {
+    fn from(r: Ratio) -> Number {
+        Number { value: Some(r.to_f64()), exact: Some(r.to_string()) }
+    }
+}
+
+impl From<Measured> for Number {
+    fn from(m: Measured) -> Number {
+        match m {
+            Measured::Exact(r) => r.into(),
+            Measured::Real(x) => Number { value: Some(x), exact: None },
+            Measured::Infinite => Number { value: None, exact: Some("infinite".into()) },
+        }
+    }
+}
+
+impl From<&Problem> for Reason {
+    fn from(p: &Problem) -> Reason {
+        Reason { message: p.message.clone(), hint: p.hint.clone() }
+    }
+}
+
+impl From<MaxAverage> for Figures {
+    fn from(f: MaxAverage) -> Figures {
+        Figures { max: f.max.into(), average: f.average }
+    }
+}
+
+impl From<&Risk> for Risks {
+    fn from(r: &Risk) -> Risks {
+        Risks {
+            prosecutor: r.prosecutor.into(),
+            journalist: r.journalist.into(),
+            marketer: r.marketer.into(),
+            register: r.register,
+        }
+    }
+}
+
+impl Model {
+    /// A requirement and how it stands.
+    pub fn of(release: &Release, r: &Requirement, j: &Judgement) -> Model {
+        let strict = r.name == "recursive-l-diversity";
+        let must_be = match r.model.worst_is() {
+            Worst::Smallest => "at least",
+            Worst::Largest if strict => "below",
+            Worst::Largest => "at most",
+        };
+        let on = r.on.as_ref().map(|on| on.iter().map(|&i| release.quasi[i].name.clone()).collect());
+        Model {
+            name: r.name.into(),
+            attribute: r.attribute.map(|i| release.sensitive[i].name.clone()),
+            parameters: r.parameters.0.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect(),
+            holds: Some(j.holds),
+            measured: j.measured.into(),
+            required: Some(j.required.into()),
+            must_be: Some(must_be.into()),
+            worst: j.worst.as_ref().map(|class| Worse::of(release, class, r.on.as_deref())),
+            on,
+        }
+    }
+}
+
+impl Worse {
+    /// What the release shows of the class, on some quasi-identifiers or all.
+    pub fn of(release: &Release, class: &EquivalenceClass, on: Option<&[usize]>) -> Worse {
+        let labels = release.labels(class);
+        let shown = |i: &usize| on.is_none_or(|on| on.contains(i));
+        let region = (0..labels.len()).filter(shown).map(|i| (release.quasi[i].name.clone(), labels[i].clone()));
+        Worse { size: class.count, region: region.collect() }
+    }
+}

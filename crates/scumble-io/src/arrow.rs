@@ -1,0 +1,432 @@
+//! Reading of Parquet and Arrow IPC, every cell as text.
+//!
+//! Text, because taxonomies and policies speak of texts: `39`, `2020-02-29`, `true`. A null is the empty text, as in
+//! CSV, so that the same table gives the same codes in every format. An instant with a time zone is written in UTC,
+//! which needs no table of zones and cannot be ambiguous. What has no text that anybody would write in a policy
+//! (structs, lists, maps) is a problem, if it is wanted.
+//!
+//! Formatting is slow and values repeat, so cells are never formatted one by one where it can be helped: strings are
+//! asked for as dictionaries, numbers and dates are packed into dictionaries batch by batch, and only the distinct
+//! values become text.
+//!
+//! Threads share the work by columns, not by row groups: each column is then encoded by one thread from top to bottom
+//! and nothing has to be merged. Parquet is made for it; every thread decodes only the pages of its own column. An IPC
+//! file is read by one thread, which is little more than copying, and the batches are handed to all.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, StringArray, StringViewArray};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use scumble::problem::{Problem, Problems};
+use sha2::{Digest, Sha256};
+
+use crate::columns::{
+    Column, Columns, Progress, ReadOptions, check_names, each, hex, open, select, threads, unreadable,
+};
+use crate::dictionary::Dictionary;
+
+/// Rows decoded at a time.
+const BATCH: usize = 1 << 16;
+/// What `seen` holds for a value that has no code yet.
+const NO_CODE: u32 = u32::MAX;
+
+/// The names of the columns of a Parquet file.
+pub(crate) fn parquet_header(path: &Path) -> Result<Vec<String>, Problems> {
+    check_names(path, names(metadata(path)?.schema()))
+}
+
+/// The names of the columns of an IPC file or stream.
+pub(crate) fn ipc_header(path: &Path) -> Result<Vec<String>, Problems> {
+    check_names(path, names(&Batches::open(path, None)?.schema()))
+}
+
+/// Reads the wanted columns of a Parquet file.
+pub(crate) fn read_parquet(
+    path: &Path,
+    options: &ReadOptions,
+    wanted: Option<&[String]>,
+    progress: Progress<'_>,
+) -> Result<Columns, Problems> {
+    let plain = metadata(path)?;
+    let chosen = choose(path, plain.schema(), wanted)?;
+    let bytes = size(path)?;
+    let rows = plain.metadata().file_metadata().num_rows().max(0) as u64;
+    let cells = (rows * chosen.len() as u64).max(1);
+    let packed = as_dictionaries(&plain);
+    let done = AtomicU64::new(0);
+    let tell = |rows: usize| {
+        let done = done.fetch_add(rows as u64, Ordering::Relaxed) + rows as u64;
+        progress((u128::from(bytes) * u128::from(done) / u128::from(cells)) as u64, bytes);
+    };
+    let (columns, sha256) = hashing(path, options, || {
+        each(threads(options), chosen, |column| parquet_column(path, &plain, &packed, column, &tell))
+    });
+    let columns = all(columns)?;
+    Ok(Columns { rows: rows as usize, columns, bytes, dialect: None, sha256: sha256.transpose()? })
+}
+
+/// Reads the wanted columns of an IPC file or stream.
+pub(crate) fn read_ipc(
+    path: &Path,
+    options: &ReadOptions,
+    wanted: Option<&[String]>,
+    progress: Progress<'_>,
+) -> Result<Columns, Problems> {
+    let schema = Batches::open(path, None)?.schema();
+    let chosen = choose(path, &schema, wanted)?;
+    let bytes = size(path)?;
+    let batches = Batches::open(path, Some(chosen.clone()))?;
+    let threads = threads(options).min(chosen.len()).max(1);
+    let (read, sha256) = hashing(path, options, || distribute(path, batches, chosen.len(), threads, bytes, progress));
+    let (rows, coders) = read?;
+    let columns = chosen.iter().zip(coders).map(|(&i, coder)| coder.column(schema.field(i))).collect();
+    Ok(Columns { rows, columns, bytes, dialect: None, sha256: sha256.transpose()? })
+}
+
+fn names(schema: &SchemaRef) -> Vec<String> {
+    schema.fields().iter().map(|field| field.name().clone()).collect()
+}
+
+fn size(path: &Path) -> Result<u64, Problems> {
+    Ok(path.metadata().map_err(|e| unreadable(path, &e))?.len())
+}
+
+/// The wanted columns, which must have names and be flat.
+fn choose(path: &Path, schema: &SchemaRef, wanted: Option<&[String]>) -> Result<Vec<usize>, Problems> {
+    let chosen = select(path, &check_names(path, names(schema))?, wanted)?;
+    let mut problems = Problems::default();
+    for field in chosen.iter().map(|&i| schema.field(i)).filter(|field| field.data_type().is_nested()) {
+        let (name, kind) = (field.name(), kind(field.data_type()));
+        let problem = Problem::new(format!("column `{name}` of `{}` is nested: its type is {kind}", path.display()));
+        problems.push(problem.hint("flatten it into columns of simple values, or leave it out"));
+    }
+    problems.or(chosen)
+}
+
+/// The name of a nested type, without its inner fields, which may be long.
+fn kind(nested: &DataType) -> &'static str {
+    match nested {
+        DataType::Struct(_) => "a struct",
+        DataType::Map(..) => "a map",
+        DataType::Union(..) => "a union",
+        DataType::Dictionary(..) | DataType::RunEndEncoded(..) => "an encoding of nested values",
+        _ => "a list",
+    }
+}
+
+/// Does `work` and meanwhile, if asked, computes the file's hash.
+fn hashing<T>(path: &Path, options: &ReadOptions, work: impl FnOnce() -> T) -> (T, Option<Result<String, Problems>>) {
+    std::thread::scope(|scope| {
+        let hasher = options.hash.then(|| scope.spawn(|| sha256(path)));
+        let done = work();
+        (done, hasher.map(|h| h.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
+    })
+}
+
+fn sha256(path: &Path) -> Result<String, Problems> {
+    let (mut file, mut hash, mut buffer) = (open(path)?, Sha256::new(), vec![0; 1 << 18]);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(n) => hash.update(&buffer[..n]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => (),
+            Err(error) => return Err(unreadable(path, &error)),
+        }
+    }
+}
+
+/// All results, or all problems.
+fn all<T>(results: Vec<Result<T, Problems>>) -> Result<Vec<T>, Problems> {
+    let (mut good, mut problems) = (Vec::new(), Problems::default());
+    for result in results {
+        match result {
+            Ok(value) => good.push(value),
+            Err(more) => problems.0.extend(more.0),
+        }
+    }
+    problems.or(good)
+}
+
+fn metadata(path: &Path) -> Result<ArrowReaderMetadata, Problems> {
+    let file = open(path)?;
+    ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| broken(path, "Parquet", &e))
+}
+
+/// The same file with its strings read as dictionaries, which most writers have stored as such.
+fn as_dictionaries(plain: &ArrowReaderMetadata) -> ArrowReaderMetadata {
+    let packed = DataType::Dictionary(DataType::Int32.into(), DataType::Utf8.into());
+    let fields = plain.schema().fields().iter().map(|field| match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            Arc::new(field.as_ref().clone().with_data_type(packed.clone()))
+        }
+        _ => field.clone(),
+    });
+    let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), plain.schema().metadata().clone());
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+    ArrowReaderMetadata::try_new(plain.metadata().clone(), options).unwrap_or_else(|_| plain.clone())
+}
+
+/// Reads one column. Every call opens the file anew: two handles that were cloned share their position, and would
+/// disturb each other.
+fn parquet_column(
+    path: &Path,
+    plain: &ArrowReaderMetadata,
+    packed: &ArrowReaderMetadata,
+    column: usize,
+    done: &impl Fn(usize),
+) -> Result<Column, Problems> {
+    let mask = ProjectionMask::roots(plain.parquet_schema(), [column]);
+    let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(open(path)?, packed.clone())
+        .with_projection(mask)
+        .with_batch_size(BATCH)
+        .build()
+        .map_err(|e| broken(path, "Parquet", &e))?;
+    let mut coder = Coder::default();
+    for batch in reader {
+        let batch = batch.map_err(|e| broken(path, "Parquet", &e))?;
+        let field = plain.schema().field(column);
+        coder.add(batch.column(0)).map_err(|_| unwritable(path, field.name()))?;
+        done(batch.num_rows());
+    }
+    Ok(coder.column(plain.schema().field(column)))
+}
+
+/// An IPC file, or a stream without the magic of a file.
+enum Batches {
+    File(FileReader<BufReader<File>>),
+    Stream(StreamReader<BufReader<File>>),
+}
+
+impl Batches {
+    fn open(path: &Path, columns: Option<Vec<usize>>) -> Result<Batches, Problems> {
+        let mut file = open(path)?;
+        let mut magic = Vec::new();
+        file.by_ref().take(8).read_to_end(&mut magic).map_err(|e| unreadable(path, &e))?;
+        file.rewind().map_err(|e| unreadable(path, &e))?;
+        let size = size(path)?;
+        let file = BufReader::with_capacity(1 << 18, file);
+        match magic.as_slice() {
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => FileReader::try_new(file, columns).map(Batches::File),
+            // The reader would allocate whatever length stands here, so garbage must not get so far.
+            [0xff, 0xff, 0xff, 0xff, length @ ..] if le(length) < size => {
+                StreamReader::try_new(file, columns).map(Batches::Stream)
+            }
+            _ => Err(ArrowError::IpcError("it is neither an IPC file nor an IPC stream".into())),
+        }
+        .map_err(|e| broken(path, "Arrow", &e))
+    }
+
+    fn schema(&self) -> SchemaRef {
+        match self {
+            Batches::File(reader) => reader.schema(),
+            Batches::Stream(reader) => reader.schema(),
+        }
+    }
+
+    fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+        match self {
+            Batches::File(reader) => reader.next(),
+            Batches::Stream(reader) => reader.next(),
+        }
+    }
+
+    /// Where in the file we are.
+    fn position(&self) -> u64 {
+        let mut file = match self {
+            Batches::File(reader) => reader.get_ref().get_ref(),
+            Batches::Stream(reader) => reader.get_ref().get_ref(),
+        };
+        file.stream_position().unwrap_or(0)
+    }
+}
+
+/// A number of which the lowest byte comes first.
+fn le(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+/// Reads batch after batch and hands each to all threads, of which every one encodes some of the columns.
+fn distribute(
+    path: &Path,
+    mut batches: Batches,
+    columns: usize,
+    threads: usize,
+    bytes: u64,
+    progress: Progress<'_>,
+) -> Result<(usize, Vec<Coder>), Problems> {
+    let schema = batches.schema();
+    let name = |column: usize| schema.field(column).name().clone();
+    std::thread::scope(|scope| {
+        let (mut senders, mut workers) = (Vec::new(), Vec::new());
+        for first in 0..threads {
+            let (sender, receiver) = sync_channel(2);
+            let mine: Vec<usize> = (first..columns).step_by(threads).collect();
+            senders.push(sender);
+            workers.push(scope.spawn(move || encode(&receiver, mine)));
+        }
+        let mut rows = 0;
+        while let Some(batch) = batches.next() {
+            let batch = batch.map_err(|e| broken(path, "Arrow", &e))?;
+            rows += batch.num_rows();
+            for sender in &senders {
+                // A worker that stopped listening has met a problem, which its result tells.
+                sender.send(batch.clone()).unwrap_or_default();
+            }
+            progress(batches.position().min(bytes), bytes);
+        }
+        drop(senders);
+        let mut coders: Vec<(usize, Coder)> = Vec::new();
+        for worker in workers {
+            let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            coders.extend(done.map_err(|column| unwritable(path, &name(column)))?);
+        }
+        coders.sort_by_key(|(column, _)| *column);
+        Ok((rows, coders.into_iter().map(|(_, coder)| coder).collect()))
+    })
+}
+
+/// Encodes `columns` of all batches; the column that cannot be written as text, if there is one.
+fn encode(batches: &Receiver<RecordBatch>, columns: Vec<usize>) -> Result<Vec<(usize, Coder)>, usize> {
+    let mut coders: Vec<(usize, Coder)> = columns.into_iter().map(|column| (column, Coder::default())).collect();
+    for batch in batches {
+        for (column, coder) in &mut coders {
+            coder.add(batch.column(*column)).map_err(|_| *column)?;
+        }
+    }
+    Ok(coders)
+}
+
+/// Encodes one column.
+#[derive(Default)]
+struct Coder {
+    values: Dictionary,
+    codes: Vec<u32>,
+    /// The last Arrow dictionary and the codes of those of its values that were used. Often the next batch has the same.
+    seen: Option<(ArrayRef, Vec<u32>)>,
+    /// The text of a cell.
+    text: String,
+}
+
+impl Coder {
+    fn column(self, field: &Field) -> Column {
+        let (name, arrow) = (field.name().clone(), Some(field.data_type().clone()));
+        Column { name, values: self.values, codes: self.codes, arrow }
+    }
+
+    fn add(&mut self, array: &ArrayRef) -> Result<(), ArrowError> {
+        self.codes.reserve(array.len());
+        match array.data_type() {
+            DataType::Dictionary(..) => self.keys(array),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => self.cells(array),
+            DataType::Timestamp(unit, Some(zone)) if &**zone != "+00:00" => {
+                let utc = DataType::Timestamp(*unit, Some("+00:00".into()));
+                self.add(&arrow_cast::cast(array, &utc)?)
+            }
+            other => {
+                let packed = DataType::Dictionary(DataType::Int32.into(), other.clone().into());
+                match arrow_cast::cast(array, &packed) {
+                    Ok(array) => self.keys(&array),
+                    Err(_) => self.cells(array),
+                }
+            }
+        }
+    }
+
+    /// Cell by cell.
+    fn cells(&mut self, array: &ArrayRef) -> Result<(), ArrowError> {
+        let texts = Texts::of(array)?;
+        let nulls = array.logical_nulls();
+        for row in 0..array.len() {
+            let null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+            let code = if null { self.values.intern("") } else { self.code(&texts, row)? };
+            self.codes.push(code);
+        }
+        Ok(())
+    }
+
+    /// By the keys of a dictionary, whose values become text when they are first used: their codes are then in the
+    /// order of the rows, and values that no row has do not appear.
+    fn keys(&mut self, array: &ArrayRef) -> Result<(), ArrowError> {
+        let dictionary = array.as_any_dictionary();
+        let from = dictionary.values();
+        let nulls = array.logical_nulls();
+        if from.is_empty() || nulls.as_ref().is_some_and(|nulls| nulls.null_count() == array.len()) {
+            let null = if array.is_empty() { NO_CODE } else { self.values.intern("") };
+            self.codes.extend(std::iter::repeat_n(null, array.len()));
+            return Ok(());
+        }
+        let mut seen = match self.seen.take() {
+            Some((last, seen)) if Arc::ptr_eq(&last, from) => seen,
+            _ => vec![NO_CODE; from.len()],
+        };
+        let texts = Texts::of(from)?;
+        for (row, key) in dictionary.normalized_keys().into_iter().enumerate() {
+            let code = if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                self.values.intern("")
+            } else if seen[key] != NO_CODE {
+                seen[key]
+            } else {
+                seen[key] = self.code(&texts, key)?;
+                seen[key]
+            };
+            self.codes.push(code);
+        }
+        self.seen = Some((from.clone(), seen));
+        Ok(())
+    }
+
+    fn code(&mut self, texts: &Texts<'_>, row: usize) -> Result<u32, ArrowError> {
+        let text = match texts {
+            Texts::Small(array) => array.value(row),
+            Texts::Large(array) => array.value(row),
+            Texts::View(array) => array.value(row),
+            Texts::Shown(formatter) => {
+                self.text.clear();
+                formatter.value(row).write(&mut self.text).map_err(|_| ArrowError::CastError(String::new()))?;
+                &self.text
+            }
+        };
+        Ok(self.values.intern(text))
+    }
+}
+
+/// The cells of an array as text: strings as they are, other types formatted.
+enum Texts<'a> {
+    Small(&'a StringArray),
+    Large(&'a LargeStringArray),
+    View(&'a StringViewArray),
+    Shown(ArrayFormatter<'a>),
+}
+
+impl Texts<'_> {
+    fn of(array: &ArrayRef) -> Result<Texts<'_>, ArrowError> {
+        const PLAIN: FormatOptions<'static> = FormatOptions::new().with_display_error(false);
+        Ok(match array.data_type() {
+            DataType::Utf8 => Texts::Small(array.as_string()),
+            DataType::LargeUtf8 => Texts::Large(array.as_string()),
+            DataType::Utf8View => Texts::View(array.as_string_view()),
+            _ => Texts::Shown(ArrayFormatter::try_new(array, &PLAIN)?),
+        })
+    }
+}
+
+fn broken(path: &Path, format: &str, error: &dyn std::error::Error) -> Problems {
+    let problem = Problem::new(format!("`{}` cannot be read as {format}: {error}", path.display()));
+    problem.hint("the file is damaged, incomplete or of another format").into()
+}
+
+/// Says nothing of the value, which is a person's.
+fn unwritable(path: &Path, column: &str) -> Problems {
+    let message = format!("column `{column}` of `{}` has a value that cannot be written as text", path.display());
+    Problem::new(message).hint("convert the column to strings").into()
+}

@@ -1,0 +1,550 @@
+//! What a table or a release satisfies, whoever made it.
+//!
+//! A release is recognised by its manifest, which tells the roles and how values were recoded. A raw table needs a
+//! policy, or the names of its columns. Classes are formed by equal published values, exactly as a recipient would.
+
+use crate::answer::{Model, Number, Reason, Risks, VERSION, Worse};
+use crate::columns::{self, Column, ReadOptions};
+use crate::manifest::{self, Manifest};
+use crate::publisher::{Watcher, base_of, picture_axes, read_policy, write_picture};
+use crate::source::{read_options, read_taxonomy, taxonomy_files};
+use hashbrown::HashMap;
+use rayon::prelude::*;
+use scumble::algorithm::Requirement;
+use scumble::catalogue::{MODELS, Parameters, did_you_mean};
+use scumble::class::{EquivalenceClass, Histogram, Run};
+use scumble::encode::encode;
+use scumble::model::Concern;
+use scumble::policy::{AttributePolicy, Policy};
+use scumble::problem::{Problem, Problems};
+use scumble::publish::judge;
+use scumble::release::Release;
+use scumble::risk::assess;
+use scumble::table::{Attribute, number_tuples};
+use scumble::taxonomy::{Decimal, ROOT, Rule, Scale, Taxonomy, parse_date};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A column of texts with the run that each text stands for.
+pub struct Labelled<'a> {
+    codes: &'a [u32],
+    runs: Vec<Run>,
+}
+
+impl<'a> Labelled<'a> {
+    /// Understands every text of the column by the attribute's taxonomy. The error is the number of unknown texts.
+    pub fn parse(column: &'a Column, attribute: &Attribute) -> Result<Labelled<'a>, usize> {
+        let runs: Vec<Option<Run>> = column.values.iter().map(|text| attribute.taxonomy.parse(text)).collect();
+        let unknown = runs.iter().filter(|r| r.is_none()).count();
+        if unknown > 0 { Err(unknown) } else { Ok(Labelled { codes: &column.codes, runs: runs.into_iter().flatten().collect() }) }
+    }
+
+    /// The number of the distinct run of each record, and the distinct runs.
+    fn numbered(&self) -> (Vec<u32>, Vec<Run>) {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut place: HashMap<Run, u32> = HashMap::new();
+        let number: Vec<u32> = self
+            .runs
+            .iter()
+            .map(|run| {
+                *place.entry(*run).or_insert_with(|| {
+                    runs.push(*run);
+                    runs.len() as u32 - 1
+                })
+            })
+            .collect();
+        (self.codes.iter().map(|&c| number[c as usize]).collect(), runs)
+    }
+}
+
+/// The equivalence classes of records by their published values, in the order of their regions.
+pub fn classes_of(rows: usize, quasi: &[Labelled<'_>], sensitive: &[Labelled<'_>]) -> Vec<EquivalenceClass> {
+    let numbered: Vec<(Vec<u32>, Vec<Run>)> = quasi.par_iter().map(Labelled::numbered).collect();
+    let (codes, runs): (Vec<Vec<u32>>, Vec<Vec<Run>>) = numbered.into_iter().unzip();
+    let sizes: Vec<u64> = runs.iter().map(|r| r.len() as u64).collect();
+    let (class_of, firsts) = if codes.is_empty() { (vec![0; rows], vec![0]) } else { number_tuples(&codes, &sizes) };
+    let mut classes: Vec<EquivalenceClass> = firsts
+        .iter()
+        .map(|&first| EquivalenceClass {
+            region: codes.iter().zip(&runs).map(|(c, r)| r[c[first as usize] as usize]).collect(),
+            count: 0,
+            histograms: vec![Histogram::default(); sensitive.len()],
+        })
+        .collect();
+    for &class in &class_of {
+        classes[class as usize].count += 1;
+    }
+    let histograms: Vec<Vec<Vec<(u32, u64)>>> =
+        sensitive.par_iter().map(|s| count_values(&class_of, classes.len(), s)).collect();
+    for (i, per_class) in histograms.into_iter().enumerate() {
+        for (class, pairs) in classes.iter_mut().zip(per_class) {
+            class.histograms[i] = Histogram::of(pairs);
+        }
+    }
+    classes.par_sort_unstable_by(|a, b| a.region.cmp(&b.region));
+    classes
+}
+
+/// Per class the values of a sensitive attribute with their counts.
+fn count_values(class_of: &[u32], classes: usize, s: &Labelled<'_>) -> Vec<Vec<(u32, u64)>> {
+    let columns = [class_of.to_vec(), s.codes.to_vec()];
+    let (pair_of, firsts) = number_tuples(&columns, &[classes as u64, s.runs.len() as u64]);
+    let mut counts = vec![0u64; firsts.len()];
+    pair_of.iter().for_each(|&p| counts[p as usize] += 1);
+    let mut per_class = vec![Vec::new(); classes];
+    for (&first, n) in firsts.iter().zip(counts) {
+        let leaf = s.runs[s.codes[first as usize] as usize].first;
+        per_class[class_of[first as usize] as usize].push((leaf, n));
+    }
+    per_class
+}
+
+/// What to check, and against what.
+pub struct Options<'a> {
+    /// Columns an adversary knows; needed if neither policy nor manifest tells.
+    pub quasi: Vec<String>,
+    /// Columns an adversary wants to know.
+    pub sensitive: Vec<String>,
+    /// A policy that tells roles, taxonomies and what must hold.
+    pub policy: Option<PathBuf>,
+    /// A register of the population with the quasi-identifiers as columns.
+    pub register: Option<PathBuf>,
+    /// Draw the classes into this file, in these two quasi-identifiers (or the first two).
+    pub picture: Option<(PathBuf, Option<(String, String)>)>,
+    /// How the table is written, where neither policy nor manifest tells.
+    pub read: ReadOptions,
+    /// Who wants to know.
+    pub watcher: &'a dyn Watcher,
+}
+
+/// Answer of `check`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checked {
+    /// Version of the answer.
+    pub version: u32,
+    /// What was checked: `table` or `release`.
+    pub what: &'static str,
+    /// Records.
+    pub rows: u64,
+    /// Equivalence classes.
+    pub classes: u64,
+    /// Size of the smallest class.
+    pub k: u64,
+    /// Every model with what was measured.
+    pub models: Vec<Model>,
+    /// What was promised, by a policy or the manifest, and whether it is kept; empty if nothing was.
+    pub promises: Vec<Model>,
+    /// Whether all promises are kept; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keeps: Option<bool>,
+    /// Promises that are broken, in words.
+    pub reasons: Vec<Reason>,
+    /// Re-identification risk.
+    pub risk: Risks,
+    /// Records alone in their class.
+    pub uniques: u64,
+    /// Number of classes of each size.
+    pub sizes: BTreeMap<u64, u64>,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+    /// Seconds it took.
+    pub seconds: f64,
+}
+
+/// A column and how its values are to be understood.
+struct Wanted {
+    name: String,
+    rule: Option<Rule>,
+    rows: Option<Vec<Vec<String>>>,
+}
+
+/// Where the data are and what the columns mean.
+struct Plan {
+    what: &'static str,
+    file: PathBuf,
+    read: ReadOptions,
+    quasi: Vec<Wanted>,
+    sensitive: Vec<Wanted>,
+    missing: Vec<String>,
+    requirements: Vec<Requirement>,
+    warnings: Vec<String>,
+}
+
+/// Checks a table or a release.
+pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
+    let start = Instant::now();
+    let plan = plan(data, options)?;
+    options.watcher.phase("reading");
+    let names: Vec<String> = plan.quasi.iter().chain(&plan.sensitive).map(|w| w.name.clone()).collect();
+    let read = columns::read(&plan.file, &plan.read, Some(&names), &|done, total| options.watcher.at(done, total))?;
+    if read.rows == 0 {
+        return Err(Problem::new(format!("`{}` has no records", data.display())).into());
+    }
+    let register = match &options.register {
+        Some(path) => Some(read_register(path, &plan, options)?),
+        None => None,
+    };
+    options.watcher.phase("checking");
+    let release = understand(&plan, &read, register.as_ref(), options.picture.is_some())?;
+    let population = register.as_ref().map(|r| locate(&release, r, &plan)).transpose()?;
+    let answer = answer(&plan, &release, population.as_deref(), start);
+    if let Some((file, axes)) = &options.picture {
+        let quasi: Vec<&str> = plan.quasi.iter().map(|w| w.name.as_str()).collect();
+        let (x, y) = axes.as_ref().map_or(Ok((0, 1)), |(x, y)| picture_axes(&quasi, x, y))?;
+        write_picture(&release, x, y, &data.display().to_string(), file)?;
+    }
+    Ok(answer)
+}
+
+/// Finds out roles and rules: from the policy, the manifest, or the command line.
+fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
+    let is_release = data.is_dir() && data.join(manifest::FILE).exists();
+    let manifest = is_release.then(|| manifest::read(data)).transpose()?;
+    let file = manifest.as_ref().map_or_else(|| data.to_path_buf(), |m| data.join(&m.data.file));
+    let what = if is_release { "release" } else { "table" };
+    if let Some(path) = &options.policy {
+        return from_policy(read_policy(path)?, &base_of(path), file, what, manifest.as_ref());
+    }
+    if let Some(manifest) = manifest {
+        return from_manifest(&manifest, data, file);
+    }
+    let names = columns::header(&file, &options.read)?;
+    let mut problems = Problems::default();
+    if options.quasi.is_empty() {
+        problems.push(
+            Problem::new("which columns are quasi-identifiers?")
+                .hint("name them with `--quasi-identifiers a,b,c`, or give `--policy`; `scumble inspect` suggests some"),
+        );
+    }
+    for name in options.quasi.iter().chain(&options.sensitive).filter(|n| !names.contains(n)) {
+        let hint = did_you_mean(name, names.iter().map(String::as_str));
+        problems.push(Problem::new(format!("`{name}` is not a column of `{}`", data.display())).hint(hint));
+    }
+    problems.or(())?;
+    let plain = |name: &String| Wanted { name: name.clone(), rule: None, rows: None };
+    Ok(Plan {
+        what,
+        file,
+        read: options.read.clone(),
+        quasi: options.quasi.iter().map(plain).collect(),
+        sensitive: options.sensitive.iter().map(plain).collect(),
+        missing: vec![String::new()],
+        requirements: Vec::new(),
+        warnings: Vec::new(),
+    })
+}
+
+fn from_policy(
+    policy: Policy,
+    base: &Path,
+    file: PathBuf,
+    what: &'static str,
+    manifest: Option<&Manifest>,
+) -> Result<Plan, Problems> {
+    let wanted = |attributes: Vec<&AttributePolicy>| -> Result<Vec<Wanted>, Problems> {
+        let (files, problems) = taxonomy_files(base, &attributes);
+        problems.or(())?;
+        let each = attributes.into_iter().zip(files);
+        Ok(each.map(|(a, rows)| Wanted { name: a.name.clone(), rule: a.taxonomy.clone(), rows }).collect())
+    };
+    // A release is written as its manifest says, not as the policy's source is.
+    let read = manifest.map_or_else(|| read_options(&policy), release_options);
+    Ok(Plan {
+        what,
+        file,
+        read,
+        quasi: wanted(policy.quasi().collect())?,
+        sensitive: wanted(policy.sensitive().collect())?,
+        missing: if manifest.is_some() { vec![String::new()] } else { policy.missing.clone() },
+        requirements: policy.requirements,
+        warnings: Vec::new(),
+    })
+}
+
+fn release_options(m: &Manifest) -> ReadOptions {
+    let delimiter = m.data.delimiter.as_ref().and_then(|d| d.bytes().next());
+    ReadOptions { delimiter, quote: Some(b'"'), hash: true, ..ReadOptions::default() }
+}
+
+fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Problems> {
+    let of_role = |role: &str| -> Result<Vec<Wanted>, Problems> {
+        let mut wanted = Vec::new();
+        for c in m.columns.iter().filter(|c| c.role == role) {
+            let rule = c.taxonomy.as_ref().and_then(|t| t.rule());
+            let rows = match &rule {
+                Some(Rule::File { path, .. }) => Some(read_taxonomy(&folder.join(path), path)?),
+                _ => None,
+            };
+            wanted.push(Wanted { name: c.name.clone(), rule, rows });
+        }
+        Ok(wanted)
+    };
+    let (quasi, sensitive) = (of_role("quasi-identifier")?, of_role("sensitive")?);
+    let place = |list: &[Wanted], name: &str| list.iter().position(|w| w.name == name);
+    let mut requirements = Vec::new();
+    for model in &m.models {
+        let entry = MODELS.iter().find(|e| e.name == model.name).ok_or_else(|| {
+            Problem::new(format!("the manifest promises `{}`, which this scumble does not know", model.name))
+        })?;
+        let parameters = Parameters::read(entry.name, entry.parameters, &model.parameters).map_err(Problems)?;
+        requirements.push(Requirement {
+            name: entry.name,
+            model: (entry.build)(&parameters)?,
+            parameters,
+            attribute: model.attribute.as_ref().and_then(|a| place(&sensitive, a)),
+            on: model.on.as_ref().map(|on| on.iter().filter_map(|n| place(&quasi, n)).collect()),
+        });
+    }
+    Ok(Plan {
+        what: "release",
+        file,
+        read: release_options(m),
+        quasi,
+        sensitive,
+        missing: vec![String::new()],
+        requirements,
+        warnings: Vec::new(),
+    })
+}
+
+fn read_register(path: &Path, plan: &Plan, options: &Options<'_>) -> Result<columns::Columns, Problems> {
+    let names: Vec<String> = plan.quasi.iter().map(|w| w.name.clone()).collect();
+    let header = columns::header(path, &ReadOptions::default())?;
+    let mut problems = Problems::default();
+    for name in names.iter().filter(|n| !header.contains(n)) {
+        let hint = did_you_mean(name, header.iter().map(String::as_str));
+        let message = format!("the register `{}` has no column `{name}`", path.display());
+        problems.push(Problem::new(message).hint(format!("it needs every quasi-identifier; {hint}")));
+    }
+    problems.or(())?;
+    options.watcher.phase("reading the register");
+    columns::read(path, &ReadOptions::default(), Some(&names), &|done, total| options.watcher.at(done, total))
+}
+
+fn column<'a>(read: &'a columns::Columns, name: &str) -> Result<&'a Column, Problems> {
+    let found = read.columns.iter().find(|c| c.name == name);
+    found.ok_or_else(|| Problem::new(format!("column `{name}` was not read")).into())
+}
+
+/// The release that the table is. Where only equality of values matters their meaning is not looked into.
+fn understand(
+    plan: &Plan,
+    read: &columns::Columns,
+    register: Option<&columns::Columns>,
+    drawn: bool,
+) -> Result<Release, Problems> {
+    let (mut quasi, mut sensitive) = (Vec::new(), Vec::new());
+    let (mut quasi_labels, mut sensitive_labels) = (Vec::new(), Vec::new());
+    for w in &plan.quasi {
+        let c = column(read, &w.name)?;
+        let labels: Vec<&str> = c.values.iter().map(|v| if plan.missing.iter().any(|m| m == v) { "" } else { v }).collect();
+        let others: Vec<&str> = match register {
+            Some(r) => column(r, &w.name)?.values.iter().collect(),
+            None => Vec::new(),
+        };
+        let meaning_matters = register.is_some() || drawn;
+        let rule = w.rule.as_ref().filter(|_| meaning_matters).unwrap_or(&Rule::Flat);
+        let taxonomy = published_taxonomy(&w.name, rule, w.rows.clone(), &labels, &others)?;
+        let runs: Vec<Option<Run>> = labels.iter().map(|l| taxonomy.parse(l)).collect();
+        let unknown = runs.iter().filter(|r| r.is_none()).count();
+        if unknown > 0 {
+            let message = format!("column `{}` has {unknown} distinct values that its taxonomy does not know", w.name);
+            return Err(Problem::new(message).hint("was the release made with this policy?").into());
+        }
+        quasi_labels.push(Labelled { codes: &c.codes, runs: runs.into_iter().flatten().collect() });
+        quasi.push(Attribute { name: w.name.clone(), taxonomy: Arc::new(taxonomy), weight: 1.0 });
+    }
+    for w in &plan.sensitive {
+        let c = column(read, &w.name)?;
+        let values: Vec<&str> = c.values.iter().collect();
+        let rule = w.rule.as_ref().unwrap_or(&Rule::Flat);
+        let (taxonomy, leaves) = encode(&w.name, rule, w.rows.clone(), &values, &plan.missing)?;
+        let runs = leaves.iter().map(|&leaf| Run::new(leaf, leaf)).collect();
+        sensitive_labels.push(Labelled { codes: &c.codes, runs });
+        sensitive.push(Attribute { name: w.name.clone(), taxonomy: Arc::new(taxonomy), weight: 1.0 });
+    }
+    let classes = classes_of(read.rows, &quasi_labels, &sensitive_labels);
+    Ok(Release { quasi, sensitive, classes, suppressed: 0 })
+}
+
+/// A taxonomy in which every published label has a meaning. Its leaves are the values that the labels themselves name
+/// (the ends of ranges, unmasked values) and those of the register.
+fn published_taxonomy(
+    column: &str,
+    rule: &Rule,
+    rows: Option<Vec<Vec<String>>>,
+    labels: &[&str],
+    others: &[&str],
+) -> Result<Taxonomy, Problems> {
+    let mut texts: Vec<&str> = others.to_vec();
+    for label in labels {
+        match rule {
+            Rule::File { .. } | Rule::Nested(_) => (),
+            Rule::Intervals(_) | Rule::Dates(_) => texts.extend(ends(label)),
+            Rule::Prefix(_) => texts.push(label.trim_end_matches('*')),
+            Rule::Flat => texts.push(label),
+        }
+    }
+    let has_missing = labels.contains(&"") || others.contains(&"");
+    let unmasked = |t: &&str| !t.is_empty() && (**t != *ROOT || !labels.iter().any(|l| *l == ROOT));
+    let mut values: Vec<&str> = texts.into_iter().filter(unmasked).collect();
+    values.sort_unstable();
+    values.dedup();
+    match (rule, rows) {
+        (Rule::File { path, ordered }, Some(rows)) => Taxonomy::from_rows(path, rows, *ordered, has_missing),
+        // A table in which every cell is suppressed has no leaf left; the root stands for itself.
+        (rule, _) if values.is_empty() && !has_missing => Taxonomy::generate(&Rule::Flat, column, &[ROOT], false)
+            .and_then(|t| if labels.is_empty() { Taxonomy::generate(rule, column, &[], true) } else { Ok(t) }),
+        (rule, _) => Taxonomy::generate(rule, column, &values, has_missing),
+    }
+}
+
+/// The values that a range or a single value names.
+fn ends(label: &str) -> Vec<&str> {
+    let place = |t: &str| Decimal::parse(t).is_some() || parse_date(t).is_some();
+    match label.strip_prefix('[').and_then(|l| l.strip_suffix(']')).and_then(|l| l.split_once(", ")) {
+        Some((a, b)) if place(a) && place(b) => vec![a, b],
+        _ => vec![label],
+    }
+}
+
+/// How many people of the register fit each class.
+fn locate(release: &Release, register: &columns::Columns, plan: &Plan) -> Result<Vec<u64>, Problems> {
+    let mut codes = Vec::new();
+    for (w, attribute) in plan.quasi.iter().zip(&release.quasi) {
+        let c = column(register, &w.name)?;
+        let known = attribute.taxonomy.codes();
+        let leaf: Vec<Option<u32>> = c.values.iter().map(|v| known.get(v).copied()).collect();
+        let outside = leaf.iter().filter(|l| l.is_none()).count();
+        if outside > 0 {
+            let message = format!("the register's column `{}` has {outside} distinct values outside the taxonomy", w.name);
+            return Err(Problem::new(message).hint("add them to the taxonomy, or leave those people out").into());
+        }
+        let leaf: Vec<u32> = leaf.into_iter().flatten().collect();
+        codes.push(c.codes.iter().map(|&code| leaf[code as usize]).collect::<Vec<u32>>());
+    }
+    let sizes: Vec<u64> = release.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
+    let (tuple_of, firsts) = number_tuples(&codes, &sizes);
+    let mut people = vec![0u64; firsts.len()];
+    tuple_of.iter().for_each(|&t| people[t as usize] += 1);
+    // Candidates by the attribute that tells most classes apart; the others are compared one by one.
+    let distinct = |i: usize| release.classes.iter().map(|c| c.region[i]).collect::<hashbrown::HashSet<Run>>().len();
+    let best = (0..release.quasi.len()).max_by_key(|&i| distinct(i)).unwrap_or(0);
+    let mut by_leaf: Vec<Vec<u32>> = vec![Vec::new(); sizes[best] as usize];
+    for (i, class) in release.classes.iter().enumerate() {
+        for leaf in class.region[best].first..=class.region[best].last {
+            by_leaf[leaf as usize].push(i as u32);
+        }
+    }
+    let matches: Vec<Vec<u32>> = firsts
+        .par_iter()
+        .map(|&first| {
+            let person: Vec<u32> = codes.iter().map(|c| c[first as usize]).collect();
+            let fits = |&&i: &&u32| {
+                let region = &release.classes[i as usize].region;
+                region.iter().zip(&person).all(|(run, &leaf)| run.contains(leaf))
+            };
+            by_leaf[person[best] as usize].iter().filter(fits).copied().collect()
+        })
+        .collect();
+    let mut population = vec![0u64; release.classes.len()];
+    for (found, n) in matches.iter().zip(people) {
+        found.iter().for_each(|&i| population[i as usize] += n);
+    }
+    Ok(population)
+}
+
+fn answer(plan: &Plan, release: &Release, population: Option<&[u64]>, start: Instant) -> Checked {
+    let risk = assess(release, population);
+    let judgements = judge(release, &plan.requirements);
+    let promises: Vec<Model> =
+        plan.requirements.iter().zip(&judgements).map(|(r, j)| Model::of(release, r, j)).collect();
+    let reasons = plan
+        .requirements
+        .iter()
+        .zip(&judgements)
+        .filter(|(_, j)| !j.holds)
+        .map(|(r, j)| Reason {
+            message: format!("{} of {} classes break `{}`: the worst measures {}", j.broken, j.classes, r.name, j.measured),
+            hint: None,
+        })
+        .collect();
+    let mut warnings = plan.warnings.clone();
+    if !risk.register {
+        warnings.push("no register: journalist and marketer risk take the table for the whole population".into());
+    }
+    Checked {
+        version: VERSION,
+        what: plan.what,
+        rows: release.records(),
+        classes: release.classes.len() as u64,
+        k: risk.sizes.keys().next().copied().unwrap_or(0),
+        models: measured(release),
+        keeps: (!promises.is_empty()).then(|| judgements.iter().all(|j| j.holds)),
+        promises,
+        reasons,
+        risk: Risks::from(&risk),
+        uniques: risk.uniques,
+        sizes: risk.sizes,
+        warnings,
+        seconds: start.elapsed().as_secs_f64(),
+    }
+}
+
+/// How far each rank of recursive ℓ-diversity is reported.
+const RANKS: u64 = 5;
+
+/// Every model in its most lenient form, for what it measures.
+fn measured(release: &Release) -> Vec<Model> {
+    let mut asked: Vec<Requirement> = Vec::new();
+    let mut ask = |name: &str, attribute: Option<usize>, given: &[(&str, String)]| {
+        let given: BTreeMap<String, String> = given.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+        let Some(entry) = MODELS.iter().find(|e| e.name == name) else { return };
+        let Ok(parameters) = Parameters::read(entry.name, entry.parameters, &given) else { return };
+        let Ok(model) = (entry.build)(&parameters) else { return };
+        debug_assert_eq!(model.concerns() == Concern::Sensitive, attribute.is_some());
+        asked.push(Requirement { name: entry.name, parameters, model, attribute, on: None });
+    };
+    ask("k-anonymity", None, &[("k", "1".into())]);
+    for (i, attribute) in release.sensitive.iter().enumerate() {
+        ask("distinct-l-diversity", Some(i), &[("l", "1".into())]);
+        ask("entropy-l-diversity", Some(i), &[("l", "1".into())]);
+        for l in 2..=RANKS {
+            ask("recursive-l-diversity", Some(i), &[("c", "1".into()), ("l", l.to_string())]);
+        }
+        let t = &attribute.taxonomy;
+        let t_close = |d: &str| [("t", "1".to_owned()), ("distance", d.to_owned())];
+        ask("t-closeness", Some(i), &t_close("equal"));
+        let numbers = (0..t.leaves() as u32).all(|c| Some(c) == t.missing() || Decimal::parse(t.leaf(c)).is_some());
+        if *t.scale() != Scale::Nominal || numbers {
+            ask("t-closeness", Some(i), &t_close("ordered"));
+        }
+        if t.levels() > 1 && *t.scale() == Scale::Nominal {
+            ask("t-closeness", Some(i), &t_close("hierarchical"));
+        }
+    }
+    let judgements = judge(release, &asked);
+    let shown = ["l", "distance"];
+    asked
+        .iter()
+        .zip(&judgements)
+        .map(|(r, j)| {
+            let keep = |(k, _): &(&&str, _)| shown.contains(*k) && (**k != "l" || r.name == "recursive-l-diversity");
+            let parameters = r.parameters.0.iter().filter(keep).map(|(k, v)| ((*k).to_owned(), v.to_string()));
+            Model {
+                name: r.name.into(),
+                attribute: r.attribute.map(|i| release.sensitive[i].name.clone()),
+                on: None,
+                parameters: parameters.collect(),
+                holds: None,
+                measured: Number::from(j.measured),
+                required: None,
+                must_be: None,
+                worst: j.worst.as_ref().map(|class| Worse::of(release, class, None)),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,197 @@
+//! What a release says about itself: `manifest.json`, beside the data.
+//!
+//! It holds what a recipient may know and needs: roles, how values were recoded, promises with measured values, loss,
+//! and the hash of the data file. It holds no leaf of a generated taxonomy, because those are values of the extract,
+//! and no seed, because with it the shuffling could be undone.
+
+use crate::answer::Model;
+use scumble::policy::Policy;
+use scumble::problem::{Problem, Problems};
+use scumble::table::Role;
+use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Tree};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Name of the file.
+pub const FILE: &str = "manifest.json";
+
+/// The manifest.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of this format.
+    pub version: u32,
+    /// What wrote it, with its version.
+    pub made_by: String,
+    /// Who publishes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub publisher: Option<String>,
+    /// For whom.
+    pub recipients: Vec<String>,
+    /// The data file.
+    pub data: Data,
+    /// The columns of the data file in order.
+    pub columns: Vec<ColumnNote>,
+    /// How missing values were treated.
+    pub missing: String,
+    /// Whose privacy is protected: `person`, or `row` if no column names persons.
+    pub privacy_unit: String,
+    /// How the release was made.
+    pub algorithm: Method,
+    /// Number of equivalence classes.
+    pub classes: u64,
+    /// Records left out.
+    pub suppressed: u64,
+    /// Promises with measured values.
+    pub models: Vec<Model>,
+    /// What was lost, by metric.
+    pub utility: BTreeMap<String, f64>,
+    /// Present if the randomness came from a given seed: such a release is for testing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seeded: Option<String>,
+    /// What a reader should bear in mind.
+    pub notes: Vec<String>,
+}
+
+/// The data file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Data {
+    /// Name in the release's folder.
+    pub file: String,
+    /// `csv` or `parquet`.
+    pub format: String,
+    /// What separates cells of a CSV file.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delimiter: Option<String>,
+    /// Records.
+    pub rows: u64,
+    /// SHA-256 of the file.
+    pub sha256: String,
+}
+
+/// A column of the release.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ColumnNote {
+    /// Name.
+    pub name: String,
+    /// Role.
+    pub role: String,
+    /// How its values generalize.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub taxonomy: Option<TaxonomyNote>,
+}
+
+/// How the values of a column generalize: the rule, never the values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaxonomyNote {
+    /// A file of the release's folder.
+    File {
+        /// Path in the folder.
+        path: String,
+        /// Whether its order means something.
+        ordered: bool,
+    },
+    /// Numbers in intervals.
+    Intervals {
+        /// Widths.
+        widths: Vec<String>,
+        /// Lower open end.
+        low: Option<String>,
+        /// Upper open end.
+        high: Option<String>,
+    },
+    /// Dates in calendar units.
+    Dates(Vec<String>),
+    /// Masked text; lengths kept, empty for all.
+    Prefix(Vec<usize>),
+    /// The value or nothing.
+    Flat,
+}
+
+/// Name and parameters of the algorithm.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Method {
+    /// Name in the catalogue.
+    pub name: String,
+    /// Parameters as written and defaulted.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// A taxonomy that was given, not generated, goes with the release: under this path.
+pub fn taxonomy_path(column: &str) -> String {
+    let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+    format!("taxonomies/{}.csv", column.chars().map(safe).collect::<String>())
+}
+
+impl TaxonomyNote {
+    /// The note of a rule. A nested list becomes a file of the release.
+    pub fn of(column: &str, rule: &Rule) -> TaxonomyNote {
+        let shown = |d: &Decimal| Decimal::show(d.mantissa, d.decimals);
+        match rule {
+            Rule::File { ordered, .. } => TaxonomyNote::File { path: taxonomy_path(column), ordered: *ordered },
+            Rule::Nested(_) => TaxonomyNote::File { path: taxonomy_path(column), ordered: false },
+            Rule::Intervals(Intervals { widths, low, high }) => TaxonomyNote::Intervals {
+                widths: widths.iter().map(shown).collect(),
+                low: low.as_ref().map(shown),
+                high: high.as_ref().map(shown),
+            },
+            Rule::Dates(units) => TaxonomyNote::Dates(units.iter().map(|u| u.name().to_owned()).collect()),
+            Rule::Prefix(lengths) => TaxonomyNote::Prefix(lengths.clone()),
+            Rule::Flat => TaxonomyNote::Flat,
+        }
+    }
+
+    /// The rule of a note; `None` if the note is not one of ours.
+    pub fn rule(&self) -> Option<Rule> {
+        let number = |t: &String| Decimal::parse(t);
+        Some(match self {
+            TaxonomyNote::File { path, ordered } => Rule::File { path: path.clone(), ordered: *ordered },
+            TaxonomyNote::Intervals { widths, low, high } => Rule::Intervals(Intervals {
+                widths: widths.iter().map(number).collect::<Option<_>>()?,
+                low: low.as_ref().and_then(number),
+                high: high.as_ref().and_then(number),
+            }),
+            TaxonomyNote::Dates(units) => {
+                let unit = |name: &String| Granularity::ALL.iter().find(|(n, _)| n == name).map(|(_, g)| *g);
+                Rule::Dates(units.iter().map(unit).collect::<Option<_>>()?)
+            }
+            TaxonomyNote::Prefix(lengths) => Rule::Prefix(lengths.clone()),
+            TaxonomyNote::Flat => Rule::Flat,
+        })
+    }
+}
+
+/// Whether the taxonomy was given by the publisher (and may be shown), not generated from the data.
+pub fn is_given(rule: &Rule) -> bool {
+    matches!(rule, Rule::File { .. } | Rule::Nested(Tree { .. }))
+}
+
+/// The columns of a release with roles and rules.
+pub fn column_notes(policy: &Policy, names: impl Iterator<Item = String>) -> Vec<ColumnNote> {
+    names
+        .map(|name| {
+            let a = policy.attributes.iter().find(|a| a.name == name);
+            let taxonomy = a.and_then(|a| a.taxonomy.as_ref()).map(|rule| TaxonomyNote::of(&name, rule));
+            let role = a.map_or(Role::Insensitive, |a| a.role).name().to_owned();
+            ColumnNote { name, role, taxonomy }
+        })
+        .collect()
+}
+
+/// Reads the manifest of a release's folder.
+pub fn read(folder: &Path) -> Result<Manifest, Problems> {
+    let path = folder.join(FILE);
+    let text = std::fs::read_to_string(&path)
+        .map_err(|e| Problem::new(format!("`{}` cannot be read: {}", path.display(), crate::describe(&e))))?;
+    let manifest: Manifest = serde_json::from_str(&text).map_err(|e| {
+        Problem::new(format!("`{}`, line {}: not a manifest: {e}", path.display(), e.line()))
+            .hint("is this the folder of a release?")
+    })?;
+    if manifest.version > crate::answer::VERSION {
+        return Err(Problem::new(format!("`{}` has version {}, newer than this scumble knows", path.display(), manifest.version))
+            .hint("use a newer scumble")
+            .into());
+    }
+    Ok(manifest)
+}

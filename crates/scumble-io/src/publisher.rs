@@ -1,0 +1,362 @@
+//! The Publisher: from a policy file to a release on disk, or the reason why not.
+//!
+//! Nothing is believed: what the algorithm made is judged by the core, and what was written is read back, compared with
+//! what was judged, and judged once more, before the folder gets its name.
+
+use crate::answer::{Model, Published, Reason, VERSION};
+use crate::check::{Labelled, classes_of};
+use crate::columns::{self, Column, ReadOptions};
+use crate::manifest::{self, Data, Manifest, Method};
+use crate::source::{self, Cell, Extract, Place, beside};
+use crate::staging::{Slot, Staging};
+use crate::write;
+use scumble::picture;
+use scumble::policy::{Format, Policy};
+use scumble::problem::{Problem, Problems};
+use scumble::publish::{Judgement, Made, Outcome, judge, make, measure};
+use scumble::release::{Form, Release};
+use scumble::taxonomy::{Rule, write_rows};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Told what is going on. The command shows it on a terminal.
+pub trait Watcher: Sync {
+    /// A phase begins.
+    fn phase(&self, name: &'static str);
+    /// So much of it is done. The total is 0 if it is not known.
+    fn at(&self, done: u64, total: u64);
+}
+
+/// How to publish.
+pub struct Options<'a> {
+    /// Makes the release reproducible, and marks it as one for testing.
+    pub seed: Option<u64>,
+    /// Do everything but write.
+    pub dry_run: bool,
+    /// Replace a release that is there already.
+    pub replace: bool,
+    /// Where to, instead of what the policy says.
+    pub to: Option<PathBuf>,
+    /// Draw the partitioning into this file, in these two quasi-identifiers (or the first two).
+    pub picture: Option<(PathBuf, Option<(String, String)>)>,
+    /// Where an interrupt handler finds what must be cleaned up.
+    pub slot: Slot,
+    /// Who wants to know.
+    pub watcher: &'a dyn Watcher,
+}
+
+/// Reads a policy file.
+pub fn read_policy(path: &Path) -> Result<Policy, Problems> {
+    let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    let bytes = std::fs::read(path)
+        .map_err(|e| Problem::new(format!("policy `{}` cannot be read: {}", path.display(), crate::describe(&e))))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Problem::new(format!("policy `{name}` is not UTF-8")).hint("save it as UTF-8 text"))?;
+    Policy::parse(&name, &text)
+}
+
+/// The folder that paths in a policy are relative to.
+pub fn base_of(policy: &Path) -> PathBuf {
+    policy.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf()
+}
+
+/// Seconds per phase.
+struct Clock {
+    start: Instant,
+    last: Instant,
+    seconds: BTreeMap<&'static str, f64>,
+}
+
+impl Clock {
+    fn new() -> Clock {
+        Clock { start: Instant::now(), last: Instant::now(), seconds: BTreeMap::new() }
+    }
+
+    fn lap(&mut self, name: &'static str) {
+        *self.seconds.entry(name).or_insert(0.0) += self.last.elapsed().as_secs_f64();
+        self.last = Instant::now();
+        self.seconds.insert("total", self.start.elapsed().as_secs_f64());
+    }
+}
+
+/// Publishes, or says why not.
+pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems> {
+    let mut clock = Clock::new();
+    let watcher = options.watcher;
+    let policy = read_policy(path)?;
+    let base = base_of(path);
+    let target = options.to.clone().unwrap_or_else(|| beside(&base, &policy.to));
+    if target.exists() && !options.replace && !options.dry_run {
+        // Said before the work, not after it.
+        return Err(exists(&target));
+    }
+    if let Some((_, Some((x, y)))) = &options.picture {
+        axes(&policy, x, y)?;
+    }
+    watcher.phase("reading");
+    let extract = source::load(&policy, &base, &|done, total| watcher.at(done, total))?;
+    clock.lap("read");
+    watcher.phase("anonymizing");
+    let seed = options.seed.map_or_else(system_seed, Ok)?;
+    let progress = |done, total| watcher.at(done, total);
+    let outcome = make(&extract.table, &*policy.algorithm.algorithm, &policy.requirements, seed, &progress);
+    clock.lap("anonymize");
+    let mut answer = Published {
+        version: VERSION,
+        outcome: "refused",
+        release: target.display().to_string(),
+        rows: 0,
+        classes: 0,
+        suppressed: 0,
+        models: Vec::new(),
+        utility: BTreeMap::new(),
+        attacks: Vec::new(),
+        reasons: Vec::new(),
+        warnings: extract.warnings.clone(),
+        seconds: BTreeMap::new(),
+    };
+    let made = match outcome {
+        Outcome::Made(made) => made,
+        Outcome::Refused(reasons) => {
+            answer.reasons = reasons.iter().map(Reason::from).collect();
+            answer.seconds = clock.seconds;
+            return Ok(answer);
+        }
+    };
+    answer.rows = made.release.records();
+    answer.classes = made.release.classes.len() as u64;
+    answer.suppressed = made.release.suppressed;
+    answer.models = models(&policy, &made.release, &made.judgements);
+    answer.utility = measure(&made.release, policy.k()).into_iter().collect();
+    answer.outcome = if options.dry_run { "would publish" } else { "published" };
+    clock.lap("judge");
+    if !options.dry_run {
+        let job = Job { policy: &policy, extract: &extract, made: &made, answer: &answer, options };
+        job.write(&target, seed, &mut clock)?;
+    }
+    if let Some((file, axes)) = &options.picture {
+        draw(&policy, &made.release, file, axes.as_ref())?;
+    }
+    clock.lap("write");
+    answer.seconds = clock.seconds;
+    Ok(answer)
+}
+
+fn exists(target: &Path) -> Problems {
+    Problem::new(format!("`{}` exists already", target.display()))
+        .hint("publish to another folder with `--to`, or replace it with `--replace`")
+        .into()
+}
+
+fn system_seed() -> Result<u64, Problems> {
+    getrandom::u64().map_err(|e| Problem::new(format!("the system gives no randomness: {e}")).into())
+}
+
+fn models(policy: &Policy, release: &Release, judgements: &[Judgement]) -> Vec<Model> {
+    policy.requirements.iter().zip(judgements).map(|(r, j)| Model::of(release, r, j)).collect()
+}
+
+/// The indices of two quasi-identifiers.
+fn axes(policy: &Policy, x: &str, y: &str) -> Result<(usize, usize), Problems> {
+    let names: Vec<&str> = policy.quasi().map(|a| a.name.as_str()).collect();
+    picture_axes(&names, x, y)
+}
+
+/// The places of two names among the quasi-identifiers, or what is wrong with them.
+pub fn picture_axes(names: &[&str], x: &str, y: &str) -> Result<(usize, usize), Problems> {
+    let mut problems = Problems::default();
+    let mut find = |name: &str| {
+        let found = names.iter().position(|n| *n == name);
+        if found.is_none() {
+            let hint = scumble::catalogue::did_you_mean(name, names.iter().copied());
+            problems.push(Problem::new(format!("`{name}` is no quasi-identifier and cannot be an axis")).hint(hint));
+        }
+        found.unwrap_or(0)
+    };
+    let found = (find(x), find(y));
+    problems.or(found)
+}
+
+fn draw(policy: &Policy, release: &Release, file: &Path, names: Option<&(String, String)>) -> Result<(), Problems> {
+    let (x, y) = match names {
+        Some((x, y)) => axes(policy, x, y)?,
+        None => (0, 1),
+    };
+    let title = policy.publisher.clone().unwrap_or_else(|| "Release".into());
+    write_picture(release, x, y, &title, file)
+}
+
+/// Draws the classes in two quasi-identifiers and writes the picture, whole or not at all.
+pub fn write_picture(release: &Release, x: usize, y: usize, title: &str, file: &Path) -> Result<(), Problems> {
+    if release.quasi.len() < 2 {
+        return Err(Problem::new("a picture needs two quasi-identifiers").into());
+    }
+    let svg = picture::partitioning(release, x, y, title);
+    let partial = file.with_extension("svg.partial");
+    std::fs::write(&partial, svg).and_then(|()| std::fs::rename(&partial, file)).map_err(|e| {
+        let _ = std::fs::remove_file(&partial);
+        Problem::new(format!("cannot write the picture `{}`: {}", file.display(), crate::describe(&e))).into()
+    })
+}
+
+/// What is to be written, and what is known about it.
+struct Job<'a> {
+    policy: &'a Policy,
+    extract: &'a Extract,
+    made: &'a Made,
+    answer: &'a Published,
+    options: &'a Options<'a>,
+}
+
+impl Job<'_> {
+    fn write(&self, target: &Path, seed: u64, clock: &mut Clock) -> Result<(), Problems> {
+        let watcher = self.options.watcher;
+        let staging = Staging::begin(target, self.options.replace, &self.options.slot)?;
+        watcher.phase("writing");
+        let (name, format) = match self.policy.format {
+            Format::Csv => ("data.csv", "csv"),
+            Format::Parquet => ("data.parquet", "parquet"),
+        };
+        let file = staging.path().join(name);
+        let Form::Generalized(form) = &self.made.form;
+        let rows = write::Rows::new(self.extract, form, seed);
+        let delimiter = self.extract.dialect.map_or(b',', |d| d.delimiter);
+        let progress = |done, total| watcher.at(done, total);
+        match self.policy.format {
+            Format::Csv => write::csv(&file, &rows, delimiter, &progress)?,
+            Format::Parquet => write::parquet(&file, &rows, &progress)?,
+        }
+        clock.lap("write");
+        watcher.phase("checking what was written");
+        let sha256 = self.verify(&file, delimiter)?;
+        clock.lap("verify");
+        let delimiter = (self.policy.format == Format::Csv).then(|| char::from(delimiter).to_string());
+        let data = Data { file: name.into(), format: format.into(), delimiter, rows: self.answer.rows, sha256 };
+        self.write_notes(staging.path(), data)?;
+        staging.commit()
+    }
+
+    /// Reads the data file back, compares it with what was judged, and judges it again. Returns its hash.
+    fn verify(&self, file: &Path, delimiter: u8) -> Result<String, Problems> {
+        let options =
+            ReadOptions { delimiter: Some(delimiter), quote: Some(b'"'), hash: true, ..ReadOptions::default() };
+        let read = columns::read(file, &options, None, &|done, total| self.options.watcher.at(done, total))?;
+        let wrong = |what: &str| -> Problems {
+            Problem::new(format!("what was written is not what was judged: {what}"))
+                .hint("nothing was published; this is a fault of the disk or of scumble, please report it")
+                .into()
+        };
+        let layout = &self.extract.layout;
+        if !read.columns.iter().map(|c| &c.name).eq(layout.iter().map(|c| &c.name)) {
+            return Err(wrong("other columns"));
+        }
+        let judged = &self.made.release;
+        if read.rows as u64 != judged.records() {
+            return Err(wrong("another number of records"));
+        }
+        let by_place = |place: Place| -> Result<&Column, Problems> {
+            let i = layout.iter().position(|c: &Cell| c.place == place).ok_or_else(|| wrong("a column is missing"))?;
+            Ok(&read.columns[i])
+        };
+        let labelled = |column, attribute| Labelled::parse(column, attribute).map_err(|_| wrong("an unknown value"));
+        let mut quasi = Vec::new();
+        for (i, attribute) in judged.quasi.iter().enumerate() {
+            quasi.push(labelled(by_place(Place::Quasi(i))?, attribute)?);
+        }
+        let mut sensitive = Vec::new();
+        for (i, attribute) in judged.sensitive.iter().enumerate() {
+            sensitive.push(labelled(by_place(Place::Sensitive(i))?, attribute)?);
+        }
+        let on_disk = Release {
+            quasi: judged.quasi.clone(),
+            sensitive: judged.sensitive.clone(),
+            classes: classes_of(read.rows, &quasi, &sensitive),
+            suppressed: judged.suppressed,
+        };
+        if on_disk.classes != judged.classes {
+            return Err(wrong("other classes"));
+        }
+        for (i, plain) in self.extract.plain.iter().enumerate() {
+            if !same_values(plain, by_place(Place::Plain(i))?) {
+                return Err(wrong("other values in an insensitive column"));
+            }
+        }
+        if judge(&on_disk, &self.policy.requirements).iter().any(|j| !j.holds) {
+            return Err(wrong("a model does not hold"));
+        }
+        read.sha256.ok_or_else(|| wrong("no hash"))
+    }
+
+    fn write_notes(&self, folder: &Path, data: Data) -> Result<(), Problems> {
+        let policy = self.policy;
+        let person = policy.attributes.iter().any(|a| a.person);
+        let seeded = self.options.seed.map(|_| "made with a given seed: for testing, not for publication".to_owned());
+        let manifest = Manifest {
+            version: VERSION,
+            made_by: format!("scumble {}", env!("CARGO_PKG_VERSION")),
+            publisher: policy.publisher.clone(),
+            recipients: policy.recipients.clone(),
+            data,
+            columns: manifest::column_notes(policy, self.extract.layout.iter().map(|c| c.name.clone())),
+            missing: "a missing value is a value of its own; missing cells are empty".into(),
+            privacy_unit: if person { "person" } else { "row" }.into(),
+            algorithm: Method {
+                name: policy.algorithm.name.into(),
+                parameters: parameters(&policy.algorithm.parameters),
+            },
+            classes: self.answer.classes,
+            suppressed: self.answer.suppressed,
+            models: self.answer.models.clone(),
+            utility: self.answer.utility.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect(),
+            seeded,
+            notes: NOTES.iter().map(|n| (*n).to_owned()).collect(),
+        };
+        let json = serde_json::to_string_pretty(&manifest)
+            .map_err(|e| Problem::new(format!("the manifest cannot be written: {e}")))?;
+        let attributes = self.made.release.quasi.iter().chain(&self.made.release.sensitive);
+        let given = attributes.filter(|a| self.rule(&a.name).is_some_and(manifest::is_given));
+        let mut files = vec![(manifest::FILE.to_owned(), json + "\n")];
+        files.extend(given.map(|a| (manifest::taxonomy_path(&a.name), write_rows(&a.taxonomy.rows()))));
+        for (name, text) in files {
+            write_durably(&folder.join(&name), &text)
+                .map_err(|e| Problem::new(format!("writing `{name}` failed: {}", crate::describe(&e))))?;
+        }
+        Ok(())
+    }
+
+    fn rule(&self, name: &str) -> Option<&Rule> {
+        self.policy.attributes.iter().find(|a| a.name == name)?.taxonomy.as_ref()
+    }
+}
+
+/// What every recipient should bear in mind; no release is without it.
+const NOTES: &[&str] = &[
+    "The models judge this release alone: earlier or later releases about the same people may reveal more together.",
+    "Which columns an adversary knows is an assumption of the publisher, stated by the roles.",
+];
+
+fn parameters(p: &scumble::catalogue::Parameters) -> BTreeMap<String, String> {
+    p.0.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect()
+}
+
+fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    let mut file = std::fs::File::create(path)?;
+    std::io::Write::write_all(&mut file, text.as_bytes())?;
+    file.sync_all()
+}
+
+/// Whether two columns hold the same values equally often.
+fn same_values(a: &Column, b: &Column) -> bool {
+    let count = |c: &Column| {
+        let mut counts = vec![0u64; c.values.len()];
+        c.codes.iter().for_each(|&code| counts[code as usize] += 1);
+        counts
+    };
+    let (counts, others) = (count(a), count(b));
+    a.values.len() == b.values.len()
+        && a.values.iter().zip(&counts).all(|(v, n)| b.values.find(v).is_some_and(|code| others[code as usize] == *n))
+}

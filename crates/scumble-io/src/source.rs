@@ -1,0 +1,238 @@
+//! From a policy and its source to a [`Table`], and what passes through beside it.
+
+use crate::columns::{self, Column, Dialect, ReadOptions};
+use rayon::prelude::*;
+use scumble::catalogue::did_you_mean;
+use scumble::encode::encode;
+use scumble::policy::{AttributePolicy, Policy};
+use scumble::problem::{Problem, Problems};
+use scumble::table::{Attribute, Role, Table};
+use scumble::taxonomy::{Rule, parse_rows};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An extract ready to be published.
+pub struct Extract {
+    /// Quasi-identifiers and sensitive attributes, encoded and collapsed.
+    pub table: Table,
+    /// The distinct row of every record.
+    pub row_of: Vec<u32>,
+    /// Insensitive columns, as they are.
+    pub plain: Vec<Column>,
+    /// The columns of the release in the order of the source.
+    pub layout: Vec<Cell>,
+    /// How the source was written, if it is CSV.
+    pub dialect: Option<Dialect>,
+    /// What the steward should know.
+    pub warnings: Vec<String>,
+}
+
+/// A column of a release, by the place where its values are.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Column name.
+    pub name: String,
+    /// Where its values are.
+    pub place: Place,
+    /// Its type in the source, if that was Parquet or Arrow.
+    pub arrow: Option<arrow_schema::DataType>,
+}
+
+/// Where the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Quasi-identifier with this index.
+    Quasi(usize),
+    /// Sensitive attribute with this index.
+    Sensitive(usize),
+    /// Insensitive column with this index.
+    Plain(usize),
+}
+
+/// A path in a policy is relative to the policy's folder.
+pub fn beside(base: &Path, path: &str) -> PathBuf {
+    base.join(path)
+}
+
+/// How the policy says its source is written.
+pub fn read_options(policy: &Policy) -> ReadOptions {
+    ReadOptions { delimiter: policy.delimiter, quote: policy.quote, ..ReadOptions::default() }
+}
+
+/// The lines of the taxonomy files that a set of attributes names; `None` where there is no file.
+pub fn taxonomy_files(
+    base: &Path,
+    attributes: &[&AttributePolicy],
+) -> (Vec<Option<Vec<Vec<String>>>>, Problems) {
+    let mut problems = Problems::default();
+    let files = attributes
+        .iter()
+        .map(|a| {
+            let Some(Rule::File { path, .. }) = &a.taxonomy else { return None };
+            read_taxonomy(&beside(base, path), path).map_err(|p| problems.0.extend(p.0)).ok()
+        })
+        .collect();
+    (files, problems)
+}
+
+/// Reads the lines of an ARX-style file; `name` is what messages call it.
+pub fn read_taxonomy(path: &Path, name: &str) -> Result<Vec<Vec<String>>, Problems> {
+    let bytes = std::fs::read(path).map_err(|e| {
+        Problem::new(format!("taxonomy `{name}` cannot be read: {}", crate::describe(&e)))
+            .hint("paths in a policy are relative to the policy's folder")
+    })?;
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
+        Problem::new(format!("taxonomy `{name}`, line {line}: not UTF-8")).hint("convert the file to UTF-8")
+    })?;
+    parse_rows(name, &text)
+}
+
+/// Whether the columns of the source and of the policy are the same; every difference is a problem.
+fn compare_columns(policy: &Policy, source: &str, names: &[String]) -> Problems {
+    let mut problems = Problems::default();
+    for a in &policy.attributes {
+        if !names.contains(&a.name) {
+            let unnamed = names.iter().filter(|n| !policy.attributes.iter().any(|a| a.name == **n));
+            problems.push(
+                Problem::new(format!("`attributes.{}` is not a column of `{source}`", a.name))
+                    .hint(did_you_mean(&a.name, unnamed.map(String::as_str))),
+            );
+        }
+    }
+    for name in names.iter().filter(|n| !policy.attributes.iter().any(|a| a.name == **n)) {
+        problems.push(
+            Problem::new(format!("column `{name}` of `{source}` has no role in the policy"))
+                .hint(format!("add `{name} = {{ role = … }}` under [attributes]; `identifier` leaves it out of the release")),
+        );
+    }
+    problems
+}
+
+/// Reads and encodes the source of a policy. `base` is the policy's folder.
+pub fn load(policy: &Policy, base: &Path, progress: columns::Progress<'_>) -> Result<Extract, Problems> {
+    let path = beside(base, &policy.source);
+    let options = read_options(policy);
+    let attributes: Vec<&AttributePolicy> = policy.quasi().chain(policy.sensitive()).collect();
+    let (files, mut problems) = taxonomy_files(base, &attributes);
+    let names = match columns::header(&path, &options) {
+        Ok(names) => names,
+        Err(more) => {
+            problems.0.extend(more.0);
+            return Err(problems);
+        }
+    };
+    problems.0.extend(compare_columns(policy, &policy.source, &names).0);
+    problems.or(())?;
+    let wanted: Vec<String> =
+        policy.attributes.iter().filter(|a| a.role != Role::Identifier || a.person).map(|a| a.name.clone()).collect();
+    let read = columns::read(&path, &options, Some(&wanted), progress)?;
+    if read.rows == 0 {
+        return Err(Problem::new(format!("`{}` has no records", policy.source)).hint("there is nothing to publish").into());
+    }
+    assemble(policy, attributes, files, read)
+}
+
+fn assemble(
+    policy: &Policy,
+    attributes: Vec<&AttributePolicy>,
+    files: Vec<Option<Vec<Vec<String>>>>,
+    read: columns::Columns,
+) -> Result<Extract, Problems> {
+    let dialect = read.dialect;
+    let mut problems = Problems::default();
+    let mut warnings = person_check(policy, &read, &mut problems);
+    let mut layout = Vec::new();
+    let mut plain = Vec::new();
+    let mut coded: Vec<Option<Column>> = attributes.iter().map(|_| None).collect();
+    let quasi = policy.quasi().count();
+    for column in read.columns {
+        let (name, arrow) = (column.name.clone(), column.arrow.clone());
+        let place = match attributes.iter().position(|a| a.name == column.name) {
+            Some(i) => {
+                coded[i] = Some(column);
+                if i < quasi { Place::Quasi(i) } else { Place::Sensitive(i - quasi) }
+            }
+            None if policy.attributes.iter().any(|a| a.name == name && a.role == Role::Insensitive) => {
+                plain.push(column);
+                Place::Plain(plain.len() - 1)
+            }
+            None => continue,
+        };
+        layout.push(Cell { name, place, arrow });
+    }
+    let encoded: Vec<Result<(Attribute, Vec<u32>), Problems>> = attributes
+        .par_iter()
+        .zip(files)
+        .zip(coded)
+        .map(|((a, rows), column)| {
+            let column = column.ok_or_else(|| Problem::new(format!("column `{}` was not read", a.name)))?;
+            encode_column(a, rows, column, &policy.missing)
+        })
+        .collect();
+    let (mut made, mut records) = (Vec::new(), Vec::new());
+    for result in encoded {
+        match result {
+            Ok((attribute, codes)) => {
+                made.push(attribute);
+                records.push(codes);
+            }
+            Err(more) => problems.0.extend(more.0),
+        }
+    }
+    problems.or(())?;
+    let sensitive = made.split_off(quasi);
+    let (table, row_of) = Table::collapse(made, sensitive, records);
+    warnings.extend(blind_spots(policy));
+    Ok(Extract { table, row_of, plain, layout, dialect, warnings })
+}
+
+/// One column as leaf codes of its taxonomy. A sensitive attribute without taxonomy gets a flat one.
+fn encode_column(
+    a: &AttributePolicy,
+    rows: Option<Vec<Vec<String>>>,
+    column: Column,
+    missing: &[String],
+) -> Result<(Attribute, Vec<u32>), Problems> {
+    let values: Vec<&str> = column.values.iter().collect();
+    let rule = a.taxonomy.as_ref().unwrap_or(&Rule::Flat);
+    let (taxonomy, leaf_of) = encode(&a.name, rule, rows, &values, missing)?;
+    let mut codes = column.codes;
+    codes.iter_mut().for_each(|code| *code = leaf_of[*code as usize]);
+    Ok((Attribute { name: a.name.clone(), taxonomy: Arc::new(taxonomy), weight: a.weight }, codes))
+}
+
+/// The precondition "one record per person": broken, it is a problem; unknown, a warning.
+fn person_check(policy: &Policy, read: &columns::Columns, problems: &mut Problems) -> Vec<String> {
+    let Some(person) = policy.attributes.iter().find(|a| a.person) else {
+        return vec!["no column says `person = true`: every row is taken for another person".into()];
+    };
+    let Some(column) = read.columns.iter().find(|c| c.name == person.name) else { return Vec::new() };
+    let mut rows = vec![0u32; column.values.len()];
+    column.codes.iter().for_each(|&code| rows[code as usize] += 1);
+    let repeated = rows.iter().filter(|&&n| n > 1).count();
+    if repeated > 0 {
+        let people = if repeated == 1 { "one person has".into() } else { format!("{repeated} persons have") };
+        problems.push(
+            Problem::new(format!("column `{}` names the persons, but {people} more than one row", person.name))
+                .hint("give one row per person, or leave out `person = true` to protect rows instead of persons"),
+        );
+    }
+    Vec::new()
+}
+
+/// What the policy's models say nothing about.
+fn blind_spots(policy: &Policy) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (i, a) in policy.sensitive().enumerate() {
+        if !policy.requirements.iter().any(|r| r.attribute == Some(i)) {
+            warnings.push(format!("no model protects the sensitive attribute `{}`: a class may share one value", a.name));
+        }
+    }
+    let plain: Vec<&str> =
+        policy.attributes.iter().filter(|a| a.role == Role::Insensitive).map(|a| a.name.as_str()).collect();
+    if !plain.is_empty() {
+        warnings.push(format!("published unchanged, on the word of the policy: `{}`", plain.join("`, `")));
+    }
+    warnings
+}

@@ -1,0 +1,318 @@
+//! Writing the records of a release.
+//!
+//! Rows stand class by class, classes in the order of their regions, and within a class in an order that only the seed
+//! knows: nothing about the order of the extract is left, and equal cells stand together, which compresses well.
+
+use crate::source::{Cell, Extract, Place};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use hashbrown::HashMap;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use scumble::class::Run;
+use scumble::problem::{Problem, Problems};
+use scumble::release::{Generalized, Members};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+
+/// About so many records are formatted as one piece of work.
+const PIECE: usize = 16_384;
+
+/// Everything needed to write rows: the form, and the records of each distinct row where they matter.
+pub struct Rows<'a> {
+    extract: &'a Extract,
+    form: &'a Generalized,
+    seed: u64,
+    /// Records sorted by distinct row, with the start of each row's; only if there are insensitive columns.
+    records: Option<(Vec<u32>, Vec<u32>)>,
+    /// First class of each piece, and past the last.
+    pieces: Vec<usize>,
+    /// Per piece, per member: which of its row's records is the first of this class.
+    starts: Vec<Vec<u32>>,
+}
+
+impl<'a> Rows<'a> {
+    /// Plans the writing.
+    pub fn new(extract: &'a Extract, form: &'a Generalized, seed: u64) -> Rows<'a> {
+        let records = (!extract.plain.is_empty()).then(|| by_row(extract, seed));
+        let mut pieces = vec![0];
+        let mut starts = Vec::new();
+        let mut used = vec![0u32; if records.is_some() { extract.table.rows() } else { 0 }];
+        let (mut size, mut here) = (0, Vec::new());
+        for (i, class) in form.classes.iter().enumerate() {
+            for m in &class.members {
+                size += m.count as usize;
+                if records.is_some() {
+                    here.push(used[m.row as usize]);
+                    used[m.row as usize] += m.count;
+                }
+            }
+            if size >= PIECE || i + 1 == form.classes.len() {
+                pieces.push(i + 1);
+                starts.push(std::mem::take(&mut here));
+                size = 0;
+            }
+        }
+        Rows { extract, form, seed, records, pieces, starts }
+    }
+
+    fn count(&self) -> usize {
+        self.pieces.len() - 1
+    }
+
+    /// Calls `visit(class, rows)` for every class of a piece; a row is (distinct row, record) with the record 0 where
+    /// no insensitive column needs it.
+    fn visit(&self, piece: usize, mut visit: impl FnMut(&Members, &[(u32, u32)])) {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        random.set_stream(piece as u64 + 1);
+        let mut start = self.starts[piece].iter();
+        let mut rows: Vec<(u32, u32)> = Vec::new();
+        for class in &self.form.classes[self.pieces[piece]..self.pieces[piece + 1]] {
+            rows.clear();
+            for m in &class.members {
+                match &self.records {
+                    None => rows.extend((0..m.count).map(|_| (m.row, 0))),
+                    Some((records, first)) => {
+                        let from = (first[m.row as usize] + start.next().copied().unwrap_or(0)) as usize;
+                        rows.extend(records[from..from + m.count as usize].iter().map(|&r| (m.row, r)));
+                    }
+                }
+            }
+            rows.shuffle(&mut random);
+            visit(class, &rows);
+        }
+    }
+}
+
+/// The records of each distinct row, in an order that only the seed knows: when a row is divided between classes, the
+/// order of the extract must not decide who goes where.
+fn by_row(extract: &Extract, seed: u64) -> (Vec<u32>, Vec<u32>) {
+    let mut first = vec![0u32; extract.table.rows() + 1];
+    for &row in &extract.row_of {
+        first[row as usize + 1] += 1;
+    }
+    for i in 1..first.len() {
+        first[i] += first[i - 1];
+    }
+    let mut order: Vec<u32> = (0..extract.row_of.len() as u32).collect();
+    order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    let mut next = first.clone();
+    let mut records = vec![0u32; order.len()];
+    for record in order {
+        let slot = &mut next[extract.row_of[record as usize] as usize];
+        records[*slot as usize] = record;
+        *slot += 1;
+    }
+    (records, first)
+}
+
+/// The text of every cell value, ready to be written: one list per column of the layout.
+enum Texts<'a> {
+    /// By run, for quasi-identifiers.
+    Runs(HashMap<Run, Vec<u8>, foldhash::fast::FixedState>),
+    /// By code, with the code of each row or record.
+    Codes(Vec<Vec<u8>>, &'a [u32]),
+}
+
+/// Writes a CSV file. `progress` is told the records written.
+pub fn csv(path: &Path, rows: &Rows<'_>, delimiter: u8, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<(), Problems> {
+    let mut file = File::create(path).map_err(|e| failed(path, &e))?;
+    let layout = &rows.extract.layout;
+    let names: Vec<Vec<u8>> = layout.iter().map(|c| escape(&c.name, delimiter)).collect();
+    let mut head = names.join(&delimiter);
+    head.push(b'\n');
+    let texts: Vec<Texts<'_>> = layout.par_iter().map(|cell| texts(rows, cell, delimiter)).collect();
+    let total = rows.extract.row_of.len() as u64;
+    let mut done = 0;
+    let (send, receive) = sync_channel::<(Vec<u8>, u64)>(8);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // Pieces are formatted in parallel a few at a time and handed over in order.
+            let pieces: Vec<usize> = (0..rows.count()).collect();
+            for batch in pieces.chunks(2 * rayon::current_num_threads().max(1)) {
+                let formatted: Vec<_> = batch.par_iter().map(|&p| format_piece(rows, &texts, p, delimiter)).collect();
+                for buffer in formatted {
+                    if send.send(buffer).is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        let write = || -> std::io::Result<()> {
+            file.write_all(&head)?;
+            for (buffer, written) in receive {
+                file.write_all(&buffer)?;
+                done += written;
+                progress(done, total);
+            }
+            file.sync_all()
+        };
+        write()
+    })
+    .map_err(|e| failed(path, &e))
+}
+
+fn failed(path: &Path, e: &std::io::Error) -> Problems {
+    let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    Problem::new(format!("writing `{name}` failed: {}", crate::describe(e)))
+        .hint("nothing was published; make room or choose another folder with `--to`")
+        .into()
+}
+
+fn texts<'a>(rows: &Rows<'a>, cell: &Cell, delimiter: u8) -> Texts<'a> {
+    let extract = rows.extract;
+    // A line with nothing in it would be skipped when it is read; the only column shows its empty cells as quotes.
+    let alone = extract.layout.len() == 1;
+    let escape = |text: &str, delimiter| if alone && text.is_empty() { b"\"\"".to_vec() } else { escape(text, delimiter) };
+    match cell.place {
+        Place::Quasi(i) => {
+            let taxonomy = &extract.table.quasi[i].taxonomy;
+            let mut known = HashMap::default();
+            for class in &rows.form.classes {
+                let run = class.region[i];
+                known.entry(run).or_insert_with(|| escape(&taxonomy.label(run), delimiter));
+            }
+            Texts::Runs(known)
+        }
+        Place::Sensitive(i) => {
+            let taxonomy = &extract.table.sensitive[i].taxonomy;
+            let labels = (0..taxonomy.leaves() as u32).map(|c| escape(taxonomy.leaf(c), delimiter)).collect();
+            Texts::Codes(labels, &extract.table.sensitive_codes[i])
+        }
+        Place::Plain(i) => {
+            let column = &extract.plain[i];
+            Texts::Codes(column.values.iter().map(|v| escape(v, delimiter)).collect(), &column.codes)
+        }
+    }
+}
+
+/// A cell as CSV: quoted where it has to be, by the rules that the reader detects.
+fn escape(text: &str, delimiter: u8) -> Vec<u8> {
+    let special = |b: u8| b == delimiter || matches!(b, b'"' | b'\n' | b'\r');
+    if !text.bytes().any(special) {
+        return text.as_bytes().to_vec();
+    }
+    format!("\"{}\"", text.replace('"', "\"\"")).into_bytes()
+}
+
+fn format_piece(rows: &Rows<'_>, texts: &[Texts<'_>], piece: usize, delimiter: u8) -> (Vec<u8>, u64) {
+    let mut out = Vec::with_capacity(PIECE * 16 * texts.len());
+    let mut written = 0;
+    let layout = &rows.extract.layout;
+    let mut fixed: Vec<&[u8]> = vec![&[]; texts.len()];
+    rows.visit(piece, |class, members| {
+        for (cell, (slot, text)) in layout.iter().zip(fixed.iter_mut().zip(texts)) {
+            if let (Place::Quasi(i), Texts::Runs(known)) = (cell.place, text) {
+                *slot = known.get(&class.region[i]).map_or(&[], |t| t.as_slice());
+            }
+        }
+        for &(row, record) in members {
+            for (i, text) in texts.iter().enumerate() {
+                let text: &[u8] = match text {
+                    Texts::Runs(_) => fixed[i],
+                    Texts::Codes(labels, codes) => {
+                        let plain = matches!(layout[i].place, Place::Plain(_));
+                        &labels[codes[if plain { record } else { row } as usize] as usize]
+                    }
+                };
+                out.extend_from_slice(text);
+                out.push(delimiter);
+            }
+            if let Some(last) = out.last_mut() {
+                *last = b'\n';
+            }
+        }
+        written += members.len() as u64;
+    });
+    (out, written)
+}
+
+/// Writes a Parquet file. Generalized columns are text; the others keep the type that they had in the source.
+pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<(), Problems> {
+    let file = File::create(path).map_err(|e| failed(path, &e))?;
+    let refuse = |e: &dyn std::fmt::Display| -> Problems {
+        Problem::new(format!("writing `{}` failed: {e}", path.file_name().unwrap_or_default().to_string_lossy())).into()
+    };
+    let layout = &rows.extract.layout;
+    let kinds: Vec<DataType> = layout.iter().map(kept_type).collect();
+    let fields: Vec<Field> =
+        layout.iter().zip(&kinds).map(|(c, kind)| Field::new(&c.name, kind.clone(), true)).collect();
+    let schema = Arc::new(Schema::new(fields));
+    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+    let mut writer =
+        ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(|e| refuse(&e))?;
+    let total = rows.extract.row_of.len() as u64;
+    let mut done = 0;
+    let pieces: Vec<usize> = (0..rows.count()).collect();
+    for batch in pieces.chunks(2 * rayon::current_num_threads().max(1)) {
+        let made: Vec<Result<RecordBatch, Problems>> =
+            batch.par_iter().map(|&p| piece_batch(rows, &kinds, &schema, p)).collect();
+        for batch in made {
+            let batch = batch?;
+            writer.write(&batch).map_err(|e| refuse(&e))?;
+            done += batch.num_rows() as u64;
+            progress(done, total);
+        }
+    }
+    let file = writer.into_inner().map_err(|e| refuse(&e))?;
+    file.sync_all().map_err(|e| failed(path, &e))
+}
+
+/// Generalized values are text. Others keep their type where text can be turned back into it.
+fn kept_type(cell: &Cell) -> DataType {
+    match (&cell.place, &cell.arrow) {
+        (Place::Quasi(_), _) | (_, None) => DataType::Utf8,
+        (_, Some(DataType::Dictionary(_, value))) => (**value).clone(),
+        (_, Some(kind)) if arrow_cast::can_cast_types(&DataType::Utf8, kind) => kind.clone(),
+        _ => DataType::Utf8,
+    }
+}
+
+fn piece_batch(rows: &Rows<'_>, kinds: &[DataType], schema: &Arc<Schema>, piece: usize) -> Result<RecordBatch, Problems> {
+    let extract = rows.extract;
+    let mut columns: Vec<Vec<Option<String>>> = vec![Vec::new(); kinds.len()];
+    let cell = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    rows.visit(piece, |class, members| {
+        for (column, c) in columns.iter_mut().zip(&extract.layout) {
+            match c.place {
+                Place::Quasi(i) => {
+                    let label = cell(&extract.table.quasi[i].taxonomy.label(class.region[i]));
+                    column.extend(members.iter().map(|_| label.clone()));
+                }
+                Place::Sensitive(i) => {
+                    let (taxonomy, codes) = (&extract.table.sensitive[i].taxonomy, &extract.table.sensitive_codes[i]);
+                    column.extend(members.iter().map(|&(row, _)| cell(taxonomy.leaf(codes[row as usize]))));
+                }
+                Place::Plain(i) => {
+                    let source = &extract.plain[i];
+                    column.extend(members.iter().map(|&(_, r)| cell(source.values.get(source.codes[r as usize]))));
+                }
+            }
+        }
+    });
+    let arrays: Result<Vec<ArrayRef>, Problems> = columns
+        .into_iter()
+        .zip(kinds)
+        .zip(&extract.layout)
+        .map(|((texts, kind), c)| {
+            let array: ArrayRef = Arc::new(StringArray::from(texts));
+            if *kind == DataType::Utf8 {
+                return Ok(array);
+            }
+            let options = arrow_cast::CastOptions { safe: false, ..Default::default() };
+            arrow_cast::cast_with_options(&array, kind, &options).map_err(|_| {
+                let message = format!("column `{}` cannot be written as {kind} again", c.name);
+                Problem::new(message).hint("publish as CSV: `format = \"csv\"`").into()
+            })
+        })
+        .collect();
+    RecordBatch::try_new(schema.clone(), arrays?).map_err(|e| Problem::new(format!("internal: {e}")).into())
+}
