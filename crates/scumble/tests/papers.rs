@@ -1,0 +1,512 @@
+//! Runs every worked example in `papers/`: tables, policies and what the literature (or our recomputation of it) expects.
+//! The format is described in `papers/README.md`.
+
+use scumble::algorithm::Requirement;
+use scumble::catalogue::{METRICS, MODELS, Parameters};
+use scumble::class::{EquivalenceClass, Histogram, Run};
+use scumble::encode::encode;
+use scumble::exact::{Ratio, effective_l};
+use scumble::model::{Concern, Distance, Measured, distance, frontier, smallest_c};
+use scumble::policy::Policy;
+use scumble::publish::{Outcome, judge, make};
+use scumble::release::Release;
+use scumble::risk::assess;
+use scumble::table::{Attribute, Table};
+use scumble::taxonomy::{Rule, Taxonomy, parse_rows};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+type Check = Result<(), String>;
+type Rows = Vec<Vec<String>>;
+
+#[test]
+fn every_paper_is_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
+    let files = std::fs::read_dir(&folder).expect("papers/ is there").map(|f| f.expect("a file").path());
+    let mut papers: Vec<_> = files.filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
+    papers.retain(|p| p.file_name().is_some_and(|n| n != "README.md"));
+    papers.sort();
+    assert!(!papers.is_empty(), "no papers in {}", folder.display());
+    let mut wrong = Vec::new();
+    for path in papers {
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        wrong.extend(run(&text).into_iter().map(|e| format!("{name}, {e}")));
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// What is wrong with a paper, each with its line.
+fn run(text: &str) -> Vec<String> {
+    let (mut wrong, mut expected) = (Vec::new(), 0);
+    let mut blocks = Blocks::default();
+    let mut lines = text.lines().enumerate();
+    while let Some((start, line)) = lines.next() {
+        let Some(kind) = line.strip_prefix("```") else { continue };
+        let body: Vec<(usize, &str)> = lines.by_ref().take_while(|(_, l)| *l != "```").collect();
+        if body.iter().any(|(_, l)| l.starts_with("```")) {
+            wrong.push(format!("line {}: the block is not closed", start + 1));
+        }
+        let content: String = body.iter().map(|(_, l)| format!("{l}\n")).collect();
+        if kind == "expect" {
+            let asked: Vec<_> = body.iter().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#')).collect();
+            expected += asked.len();
+            match blocks.case() {
+                Ok(case) => wrong.extend(
+                    asked.iter().filter_map(|(i, l)| case.line(l).err().map(|e| format!("line {}: `{l}`: {e}", i + 1))),
+                ),
+                Err(e) => wrong.push(format!("line {}: {e}", start + 1)),
+            }
+        } else if let Err(e) = blocks.take(kind, content) {
+            wrong.push(format!("line {}: {e}", start + 1));
+        }
+    }
+    if expected == 0 {
+        wrong.push("nothing is expected".into());
+    }
+    wrong
+}
+
+/// The blocks read so far; a later one of the same kind replaces an earlier one.
+#[derive(Default)]
+struct Blocks {
+    table: Option<Rows>,
+    release: Option<Rows>,
+    register: Option<Rows>,
+    files: BTreeMap<String, Rows>,
+    policy: Option<String>,
+}
+
+impl Blocks {
+    fn take(&mut self, kind: &str, content: String) -> Check {
+        let rows = || parse_rows(kind, &content).map_err(|e| e.to_string());
+        match kind.split(' ').collect::<Vec<_>>()[..] {
+            ["csv"] => *self = Blocks { table: Some(rows()?), ..Blocks::default() },
+            ["csv", "release"] => self.release = Some(rows()?),
+            ["csv", "register"] => self.register = Some(rows()?),
+            ["csv", "taxonomy", name] => drop(self.files.insert(name.into(), rows()?)),
+            ["toml"] => self.policy = Some(content),
+            _ => return Err(format!("a block of the unknown kind `{kind}`")),
+        }
+        Ok(())
+    }
+
+    fn case(&self) -> Result<Case, String> {
+        let text = self.policy.as_ref().ok_or("there is no ```toml policy above")?;
+        let policy = Policy::parse("policy", text).map_err(|e| e.to_string())?;
+        let rows = self.table.as_ref().ok_or("there is no ```csv table above")?;
+        let (mut attributes, mut codes) = (Vec::new(), Vec::new());
+        for a in policy.quasi().chain(policy.sensitive()) {
+            let column = column(rows, &a.name)?;
+            let mut values = column.clone();
+            values.sort_unstable();
+            values.dedup();
+            let rule = a.taxonomy.clone().unwrap_or(Rule::Flat);
+            let file = if let Rule::File { path, .. } = &rule { self.files.get(path).cloned() } else { None };
+            let (taxonomy, leaves) =
+                encode(&a.name, &rule, file, &values, &policy.missing).map_err(|e| e.to_string())?;
+            codes.push(column.iter().map(|v| leaves[values.binary_search(v).expect("its own value")]).collect());
+            attributes.push(Attribute { name: a.name.clone(), taxonomy: Arc::new(taxonomy), weight: a.weight });
+        }
+        let sensitive = attributes.split_off(policy.quasi().count());
+        let (table, _) = Table::collapse(attributes, sensitive, codes);
+        let raw = Release::unchanged(&table);
+        let made = match &self.release {
+            Some(rows) => Ok(published(&raw, rows)?),
+            None => match make(&table, &*policy.algorithm.algorithm, &policy.requirements, 1, &|_, _| ()) {
+                Outcome::Made(made) => Ok(made.release),
+                Outcome::Refused(reasons) => Err(reasons.iter().map(ToString::to_string).collect()),
+            },
+        };
+        Ok(Case { raw, made, policy, register: self.register.clone() })
+    }
+}
+
+fn column<'a>(rows: &'a Rows, name: &str) -> Result<Vec<&'a str>, String> {
+    let at = rows[0].iter().position(|h| h == name).ok_or_else(|| format!("no column `{name}`"))?;
+    rows[1..].iter().map(|r| r.get(at).map(String::as_str).ok_or_else(|| format!("a short line: {r:?}"))).collect()
+}
+
+/// A release given as a table of labels, read by the taxonomies of the microdata.
+fn published(raw: &Release, rows: &Rows) -> Result<Release, String> {
+    let read = |a: &Attribute| -> Result<Vec<Run>, String> {
+        let parse =
+            |label: &&str| a.taxonomy.parse(label).ok_or_else(|| format!("`{label}` is no value of `{}`", a.name));
+        column(rows, &a.name)?.iter().map(parse).collect()
+    };
+    let quasi: Vec<Vec<Run>> = raw.quasi.iter().map(read).collect::<Result<_, _>>()?;
+    let sensitive: Vec<Vec<Run>> = raw.sensitive.iter().map(read).collect::<Result<_, _>>()?;
+    let mut classes: BTreeMap<Vec<Run>, EquivalenceClass> = BTreeMap::new();
+    for i in 0..rows.len() - 1 {
+        let region: Vec<Run> = quasi.iter().map(|c| c[i]).collect();
+        let histograms = sensitive.iter().map(|c| Histogram(vec![(c[i].first, 1)])).collect();
+        let one = EquivalenceClass { region: region.clone(), count: 1, histograms };
+        classes.entry(region).and_modify(|c| *c = c.merge(&one)).or_insert(one);
+    }
+    Ok(Release { classes: classes.into_values().collect(), ..raw.clone() })
+}
+
+/// What the lines of an `expect` block are about.
+struct Case {
+    policy: Policy,
+    raw: Release,
+    /// What the algorithm made, or why it refused; or the `csv release` above.
+    made: Result<Release, Vec<String>>,
+    register: Option<Rows>,
+}
+
+impl Case {
+    fn line(&self, line: &str) -> Check {
+        let (head, tail) = line.split_once(" : ").map_or((line, ""), |(h, t)| (h.trim(), t.trim()));
+        let (word, rest) = head.split_once(' ').unwrap_or((head, ""));
+        match word {
+            "refused" => return self.refused(tail),
+            "frontier" => return same(&show_frontier(&counts(rest)?), tail),
+            "negate" => return same(&negations(rest)?, tail),
+            "force" => return self.force(rest, tail),
+            "raw" => return self.about(&self.raw, line.strip_prefix("raw ").unwrap_or(line)),
+            // About counts alone, so no release is needed.
+            _ if word.starts_with("entropy(") => return self.about(&self.raw, line),
+            _ => {}
+        }
+        let made = self.made.as_ref().map_err(|why| format!("the algorithm refused: {}", why.join("; ")))?;
+        self.about(made, line)
+    }
+
+    /// A line about one release.
+    fn about(&self, release: &Release, line: &str) -> Check {
+        let (head, tail) = line.split_once(" : ").map_or((line, ""), |(h, t)| (h.trim(), t.trim()));
+        let (word, rest) = head.split_once(' ').unwrap_or((head, ""));
+        match word {
+            "class" => same(&show_histograms(release, self.class(release, rest)?), tail),
+            "link" => same(&link(release, rest)?, tail),
+            "holds" => self.keeps(release, rest, true),
+            "breaks" => self.keeps(release, rest, false),
+            "in" => {
+                let class = self.class(release, rest)?.clone();
+                // Distances are measured from the whole table, so the class stays in it.
+                self.measure(release, &[class], tail)
+            }
+            _ => self.measure(release, &release.classes, line),
+        }
+    }
+
+    fn refused(&self, words: &str) -> Check {
+        match &self.made {
+            Err(why) if why.iter().any(|w| w.contains(words)) => Ok(()),
+            Err(why) => Err(format!("it refused because {}", why.join("; "))),
+            Ok(_) => Err("it did not refuse".into()),
+        }
+    }
+
+    /// The class that shows these labels.
+    fn class<'a>(&self, release: &'a Release, labels: &str) -> Result<&'a EquivalenceClass, String> {
+        let wanted: Vec<&str> = labels.split('|').map(str::trim).collect();
+        let found = release.classes.iter().find(|c| release.labels(c) == wanted);
+        let all = || release.classes.iter().map(|c| release.labels(c).join(" | ")).collect::<Vec<_>>().join("; ");
+        found.ok_or_else(|| format!("there are only {}", all()))
+    }
+
+    /// `holds entropy-l-diversity(l = 1.75) Disease`.
+    fn keeps(&self, release: &Release, what: &str, expected: bool) -> Check {
+        let (call, attribute) = what.rsplit_once(')').ok_or("give parameters in brackets")?;
+        let (name, given) = call.split_once('(').ok_or("give parameters in brackets")?;
+        let entry = MODELS.iter().find(|e| e.name == name).ok_or_else(|| format!("no model `{name}`"))?;
+        let pairs = given.split(',').map(|p| p.split_once('=').ok_or("write `name = value`"));
+        let given = pairs.map(|p| p.map(|(n, v)| (n.trim().to_owned(), v.trim().to_owned())));
+        let parameters = Parameters::read(name, entry.parameters, &given.collect::<Result<_, _>>()?)
+            .map_err(|problems| format!("{problems:?}"))?;
+        let model = (entry.build)(&parameters).map_err(|problem| problem.to_string())?;
+        let attribute = match model.concerns() {
+            Concern::Identity => None,
+            Concern::Sensitive => Some(place(&release.sensitive, attribute.trim())?),
+        };
+        let asked = Requirement { name: entry.name, parameters, model, attribute, on: None };
+        let judgement = &judge(release, &[asked])[0];
+        let word = if judgement.holds { "holds" } else { "breaks" };
+        if judgement.holds == expected { Ok(()) } else { Err(format!("it {word}: {}", judgement.measured)) }
+    }
+
+    /// What else must be lifted when a leaf is lifted to its parent: `force sub-tree Job Engineer : Engineer, Lawyer`.
+    fn force(&self, rest: &str, expected: &str) -> Check {
+        let [scheme, column, leaf] = rest.split(' ').collect::<Vec<_>>()[..] else { return Err("three words".into()) };
+        let t = &self.raw.quasi[place(&self.raw.quasi, column)?].taxonomy;
+        let run = t.parse(leaf).ok_or("no such value")?;
+        let lifted = match scheme {
+            "full-domain" => t.root(),
+            "sub-tree" => t.at_level(run.first, 1),
+            "sibling" => run,
+            other => return Err(format!("no scheme `{other}`")),
+        };
+        let names: Vec<&str> = (lifted.first..=lifted.last).map(|leaf| t.leaf(leaf)).collect();
+        same(&names.join(", "), expected)
+    }
+
+    /// `MEASURE = VALUE` (to 1e-9) or `MEASURE ~ VALUE` (rounded to the digits given), the worst over these classes.
+    fn measure(&self, release: &Release, classes: &[EquivalenceClass], line: &str) -> Check {
+        let (measure, exact, expected) = match (line.rsplit_once(" = "), line.rsplit_once(" ~ ")) {
+            (Some((m, v)), _) => (m, true, v.trim()),
+            (_, Some((m, v))) => (m, false, v.trim()),
+            _ => return Err("neither a known word nor `measure = value`".into()),
+        };
+        let (name, arguments) = match measure.trim().split_once('(') {
+            Some((name, rest)) => (name, rest.strip_suffix(')').ok_or("a bracket is open")?),
+            None => (measure.trim(), ""),
+        };
+        let arguments: Vec<&str> = arguments.split(',').map(str::trim).filter(|a| !a.is_empty()).collect();
+        let found = match self.identity(release, classes, name, &arguments)? {
+            Some(found) => found,
+            None => sensitive(release, classes, name, &arguments)?.ok_or(format!("unknown measure `{name}`"))?,
+        };
+        let right = Ratio::parse(expected);
+        let (x, y) = (found.to_f64(), right.map(Ratio::to_f64).ok_or_else(|| format!("`{expected}` is no number"))?);
+        let digits = expected.split_once('.').map_or(0, |(_, frac)| frac.len());
+        let near = match (found, right) {
+            (Measured::Exact(a), Some(b)) if exact && (digits == 0 || a == b) => a == b,
+            _ if exact => (x - y).abs() <= 1e-9,
+            _ => (x - y).abs() <= 0.5000001 * 0.1f64.powi(digits as i32),
+        };
+        if near { Ok(()) } else { Err(format!("it is {found} ({x:.12})")) }
+    }
+
+    /// Measures of sizes, risks, losses and taxonomies.
+    fn identity(
+        &self,
+        release: &Release,
+        classes: &[EquivalenceClass],
+        name: &str,
+        arguments: &[&str],
+    ) -> Result<Option<Measured>, String> {
+        let whole = |n: u64| Measured::Exact(Ratio::whole(n));
+        let smallest = |classes: &[EquivalenceClass]| whole(classes.iter().map(|c| c.count).min().unwrap_or(0));
+        let k = self.policy.k().unwrap_or_else(|| classes.iter().map(|c| c.count).min().unwrap_or(1));
+        Ok(Some(match (name, arguments) {
+            ("rows", []) => whole(classes.iter().map(|c| c.count).sum()),
+            ("classes", []) => whole(classes.len() as u64),
+            ("k", []) => smallest(classes),
+            ("k", on) => {
+                let on: Vec<usize> = on.iter().map(|name| place(&release.quasi, name)).collect::<Result<_, _>>()?;
+                smallest(&release.project(&on))
+            }
+            ("largest", []) => whole(classes.iter().map(|c| c.count).max().unwrap_or(0)),
+            ("loss", [column, label]) => {
+                let t = &release.quasi[place(&release.quasi, column)?].taxonomy;
+                let run = t.parse(label).ok_or("no such label")?;
+                Measured::Exact(Ratio::new(u128::from(t.size(run) - 1), t.size(t.root()).into()))
+            }
+            ("recodings", [column, scheme]) => {
+                let t = &release.quasi[place(&release.quasi, column)?].taxonomy;
+                match *scheme {
+                    "full-domain" => whole(t.levels() as u64 + 1),
+                    "sub-tree" => whole(cuts(t, t.root())),
+                    other => return Err(format!("no scheme `{other}`")),
+                }
+            }
+            (name, []) => match name.strip_prefix("risk ") {
+                Some(figure) => self.risk(release, figure)?,
+                None => match METRICS.iter().find(|m| m.name == name) {
+                    Some(metric) => Measured::Real((metric.measure)(release, k)),
+                    None => return Ok(None),
+                },
+            },
+            _ => return Ok(None),
+        }))
+    }
+
+    /// `prosecutor max` and so on; with a register the population of a class is who of it fits.
+    fn risk(&self, release: &Release, figure: &str) -> Result<Measured, String> {
+        let population = self.register.as_ref().map(|rows| population(release, rows)).transpose()?;
+        let risk = assess(release, population.as_deref());
+        let (who, which) = figure.split_once(' ').ok_or("name an adversary and `max` or `average`")?;
+        let of = match who {
+            "prosecutor" => risk.prosecutor,
+            "journalist" => risk.journalist,
+            "marketer" => risk.marketer,
+            _ => return Err(format!("no adversary `{who}`")),
+        };
+        match which {
+            "max" => Ok(Measured::Exact(of.max)),
+            "average" => Ok(Measured::Real(of.average)),
+            _ => Err(format!("no figure `{which}`")),
+        }
+    }
+}
+
+/// Measures of sensitive values: the worst of these classes.
+fn sensitive(
+    release: &Release,
+    classes: &[EquivalenceClass],
+    name: &str,
+    arguments: &[&str],
+) -> Result<Option<Measured>, String> {
+    if let ("entropy", counts) = (name, arguments) {
+        let counts: Result<Vec<u64>, _> = counts.iter().map(|c| c.parse()).collect();
+        return Ok(Some(Measured::Real(effective_l(&counts.map_err(|_| "counts are whole numbers")?))));
+    }
+    let Some((attribute, more)) = arguments.split_first() else { return Ok(None) };
+    let s = place(&release.sensitive, attribute)?;
+    let table = &release.distributions()[s];
+    let exact = |n: u64| Measured::Exact(Ratio::whole(n));
+    let share = |h: &Histogram| Ratio::new(h.counts().into_iter().max().unwrap_or(0).into(), h.total().into());
+    let of = |h: &Histogram| -> Result<Option<Measured>, String> {
+        Ok(Some(match (name, more) {
+            ("distinct-l", []) => exact(h.distinct() as u64),
+            ("entropy-l", []) => Measured::Real(effective_l(&h.counts())),
+            ("confidence", []) => Measured::Exact(share(h)),
+            ("recursive-c", [l]) => smallest_c(&h.counts(), l.parse().map_err(|_| "ℓ is a whole number")?),
+            ("t", [which]) => Measured::Exact(distance(ground(which)?, h, table)),
+            _ => return Ok(None),
+        }))
+    };
+    if let ("homogeneous", []) = (name, more) {
+        let alike = classes.iter().filter(|c| c.histograms[s].distinct() == 1);
+        return Ok(Some(exact(alike.map(|c| c.count).sum())));
+    }
+    let smallest_is_worst = ["distinct-l", "entropy-l"].contains(&name);
+    let mut worst: Option<Measured> = None;
+    for class in classes {
+        let Some(found) = of(&class.histograms[s])? else { return Ok(None) };
+        let worse =
+            worst.is_none_or(|w| if smallest_is_worst { found.compare(w).is_lt() } else { found.compare(w).is_gt() });
+        worst = if worse { Some(found) } else { worst };
+    }
+    Ok(worst)
+}
+
+fn ground(name: &str) -> Result<Distance, String> {
+    match name {
+        "equal" => Ok(Distance::Equal),
+        "ordered" => Ok(Distance::Ordered),
+        "hierarchical" => Ok(Distance::Hierarchical),
+        _ => Err(format!("no distance `{name}`")),
+    }
+}
+
+fn place(attributes: &[Attribute], name: &str) -> Result<usize, String> {
+    attributes.iter().position(|a| a.name == name).ok_or_else(|| format!("no such attribute `{name}`"))
+}
+
+/// Ways to cut the tree below a node so that every leaf has one ancestor in the cut: 1 for the node, or any cut of each
+/// child.
+fn cuts(t: &Taxonomy, node: Run) -> u64 {
+    let children = t.children(node);
+    if children.is_empty() { 1 } else { 1 + children.into_iter().map(|c| cuts(t, c)).product::<u64>() }
+}
+
+/// How many people of the register fit each class.
+fn population(release: &Release, rows: &Rows) -> Result<Vec<u64>, String> {
+    let mut fit = vec![0; release.classes.len()];
+    for i in 0..rows.len() - 1 {
+        let person: Vec<Run> =
+            release.quasi.iter().map(|a| person(a, column(rows, &a.name)?[i])).collect::<Result<_, _>>()?;
+        for (class, n) in release.classes.iter().zip(&mut fit) {
+            *n += u64::from(class.region.iter().zip(&person).all(|(region, p)| region.covers(*p)));
+        }
+    }
+    Ok(fit)
+}
+
+fn person(a: &Attribute, text: &str) -> Result<Run, String> {
+    a.taxonomy.parse(text).ok_or_else(|| format!("`{text}` is no value of `{}`", a.name))
+}
+
+/// What an adversary finds who looks up a person: the records of all classes that fit, and the shares of their values.
+fn link(release: &Release, values: &str) -> Result<String, String> {
+    let values: Vec<&str> = values.split('|').map(str::trim).collect();
+    if values.len() != release.quasi.len() {
+        return Err("one value per quasi-identifier".into());
+    }
+    let person: Vec<Run> = release.quasi.iter().zip(values).map(|(a, v)| person(a, v)).collect::<Result<_, _>>()?;
+    let fits = |c: &&EquivalenceClass| c.region.iter().zip(&person).all(|(region, p)| region.covers(*p));
+    let found = release.classes.iter().filter(fits).cloned().reduce(|a, b| a.merge(&b));
+    let Some(found) = found else { return Ok("0 records".into()) };
+    let total = found.count;
+    let taxonomy = &release.sensitive[0].taxonomy;
+    let share = |&(code, n): &(u32, u64)| format!(", {} {}", taxonomy.leaf(code), Ratio::new(n.into(), total.into()));
+    Ok(format!("{total} records{}", found.histograms[0].0.iter().map(share).collect::<String>()))
+}
+
+fn show_histograms(release: &Release, class: &EquivalenceClass) -> String {
+    let show = |(a, h): (&Attribute, &Histogram)| {
+        let counts: Vec<String> = h.0.iter().map(|&(code, n)| format!("{} {n}", a.taxonomy.leaf(code))).collect();
+        counts.join(", ")
+    };
+    release.sensitive.iter().zip(&class.histograms).map(show).collect::<Vec<_>>().join("; ")
+}
+
+fn counts(text: &str) -> Result<Vec<u64>, String> {
+    text.split(',').map(|c| c.trim().parse().map_err(|_| format!("`{c}` is no count"))).collect()
+}
+
+fn show_measured(m: Measured) -> String {
+    if let Measured::Exact(r) = m { r.to_string() } else { m.to_string() }
+}
+
+fn show_frontier(counts: &[u64]) -> String {
+    frontier(counts).into_iter().map(|(l, c)| format!("{l} -> {}", show_measured(c))).collect::<Vec<_>>().join(", ")
+}
+
+/// The largest ℓ that holds with c, for the counts and then with the value of each rank ruled out:
+/// `negate 7,6,5,3 c=1 : 3, 2, 2, 2, 2`.
+fn negations(rest: &str) -> Result<String, String> {
+    let (list, c) = rest.split_once(" c=").ok_or("give `c=`")?;
+    let (all, c) = (counts(list)?, Ratio::parse(c).ok_or("c is a number")?);
+    let holds = |counts: &[u64], l: u64| matches!(smallest_c(counts, l), Measured::Exact(m) if m < c);
+    // ℓ = 1 holds by convention.
+    let largest = |counts: &[u64]| (2..=counts.len() as u64).filter(|&l| holds(counts, l)).max().unwrap_or(1);
+    let without = |i: usize| all.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, &c)| c).collect::<Vec<u64>>();
+    let found = std::iter::once(largest(&all)).chain((0..all.len()).map(|i| largest(&without(i))));
+    Ok(found.map(|l| l.to_string()).collect::<Vec<_>>().join(", "))
+}
+
+fn same(found: &str, expected: &str) -> Check {
+    if found == expected { Ok(()) } else { Err(format!("it is `{found}`")) }
+}
+
+/// The harness itself: what it does not understand is wrong, not ignored.
+#[test]
+fn what_is_not_understood_is_wrong() {
+    let paper = "```csv\nA,S\n1,x\n1,y\n```\n```toml\nsource = \"a.csv\"\n[attributes]\nA = { role = \"quasi-identifier\", \
+                 taxonomy = { number = true } }\nS = \"sensitive\"\n[[models]]\nname = \"k-anonymity\"\nk = 2\n[algorithm]\n\
+                 name = \"mondrian\"\n[release]\nto = \"r\"\n```\n";
+    let with = |line: &str| run(&format!("{paper}```expect\n{line}\n```\n"));
+    for right in [
+        "k = 2",
+        "entropy-l(S) = 2",
+        "entropy-l(S) ~ 2.00",
+        "class 1 : x 1, y 1",
+        "raw k = 2",
+        "link 1 : 2 records, x 1/2, y 1/2",
+    ] {
+        assert_eq!(with(right), Vec::<String>::new(), "{right}");
+    }
+    for wrong in [
+        "k = 3",
+        "k",
+        "q = 2",
+        "k(B) = 2",
+        "distinct-l = 2",
+        "distinct-l(T) = 2",
+        "refused",
+        "class 2 : x 1",
+        "class 1 : x 2",
+        "t(S, equal) = 0.01",
+        "t(S, far) = 0",
+        "raw nothing",
+        "entropy-l(S) ~ 2.01",
+        "entropy-l(S) = 2.00001",
+        "rows = many",
+        "holds k-anonymity(k = 3)",
+        "breaks k-anonymity(k = 2)",
+        "holds m-invariance(m = 2)",
+        "risk burglar max = 1/2",
+        "k = 2 : x",
+    ] {
+        assert_eq!(with(wrong).len(), 1, "{wrong}: {:?}", with(wrong));
+    }
+    assert_eq!(run(paper), ["nothing is expected"]);
+    assert_eq!(run("```rust\n```\n").len(), 2);
+    assert!(run(&format!("```toml\n{paper}```expect\nk = 2\n```\n")).iter().any(|e| e.contains("not closed")));
+    assert_eq!(run("```expect\nk = 2\n```\n").len(), 1);
+}
