@@ -2,7 +2,8 @@
 //!
 //! A column of a million cells has a hundred distinct values, or a million. Both must be cheap, so nothing is allocated
 //! per value: the texts stand one after another in one string, a second vector says where each ends, and the hash table
-//! holds only the numbers. A lookup hashes the text and compares it with the texts of the candidates.
+//! holds only the numbers. Beside each number stand 32 bits of the text's hash. With them the table grows without going
+//! back to the texts, which for a column of identifiers was two fifths of the time of reading a file.
 //!
 //! The texts are always valid UTF-8 because bytes are checked when they are inserted, once per distinct value and not
 //! once per cell. The hash is seeded by the process, so that nobody can craft a file that collides; no result depends on
@@ -19,8 +20,14 @@ use hashbrown::HashTable;
 pub struct Dictionary {
     text: String,
     ends: Vec<usize>,
-    table: HashTable<u32>,
+    table: HashTable<Entry>,
     state: RandomState,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    hash: u32,
+    code: u32,
 }
 
 impl Dictionary {
@@ -35,7 +42,7 @@ impl Dictionary {
     ///
     /// If there are 2³² − 1 distinct texts already: codes have 32 bits.
     pub fn intern(&mut self, text: &str) -> u32 {
-        let hash = self.state.hash_one(text.as_bytes());
+        let hash = self.hash(text.as_bytes());
         match self.lookup(hash, text.as_bytes()) {
             Some(code) => code,
             None => self.add(hash, text),
@@ -44,7 +51,7 @@ impl Dictionary {
 
     /// As [`Dictionary::intern`], for bytes of which it is not yet known that they are UTF-8.
     pub fn intern_bytes(&mut self, bytes: &[u8]) -> Result<u32, Utf8Error> {
-        let hash = self.state.hash_one(bytes);
+        let hash = self.hash(bytes);
         match self.lookup(hash, bytes) {
             Some(code) => Ok(code),
             None => Ok(self.add(hash, std::str::from_utf8(bytes)?)),
@@ -72,7 +79,7 @@ impl Dictionary {
 
     /// The code of `text`, if it is there.
     pub fn find(&self, text: &str) -> Option<u32> {
-        self.lookup(self.state.hash_one(text.as_bytes()), text.as_bytes())
+        self.lookup(self.hash(text.as_bytes()), text.as_bytes())
     }
 
     /// All texts in the order of their codes.
@@ -80,17 +87,21 @@ impl Dictionary {
         (0..self.len() as u32).map(|code| self.get(code))
     }
 
-    fn lookup(&self, hash: u64, bytes: &[u8]) -> Option<u32> {
-        self.table.find(hash, |&code| &self.text.as_bytes()[span(&self.ends, code)] == bytes).copied()
+    fn hash(&self, bytes: &[u8]) -> u32 {
+        self.state.hash_one(bytes) as u32
     }
 
-    fn add(&mut self, hash: u64, text: &str) -> u32 {
+    fn lookup(&self, hash: u32, bytes: &[u8]) -> Option<u32> {
+        let same = |entry: &Entry| entry.hash == hash && &self.text.as_bytes()[span(&self.ends, entry.code)] == bytes;
+        self.table.find(widen(hash), same).map(|entry| entry.code)
+    }
+
+    fn add(&mut self, hash: u32, text: &str) -> u32 {
         let code = u32::try_from(self.ends.len()).ok().filter(|&code| code < u32::MAX);
         let code = code.expect("a column has fewer than 2^32 distinct values");
         self.text.push_str(text);
         self.ends.push(self.text.len());
-        let (arena, ends, state) = (self.text.as_bytes(), &self.ends, &self.state);
-        self.table.insert_unique(hash, code, |&other| state.hash_one(&arena[span(ends, other)]));
+        self.table.insert_unique(widen(hash), Entry { hash, code }, |entry| widen(entry.hash));
         code
     }
 }
@@ -103,6 +114,11 @@ impl PartialEq for Dictionary {
 }
 
 impl Eq for Dictionary {}
+
+/// The table takes the place from the low bits of a hash and a first check from the high ones, so both need some.
+fn widen(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
+}
 
 fn span(ends: &[usize], code: u32) -> std::ops::Range<usize> {
     let code = code as usize;
