@@ -124,6 +124,13 @@ pub fn entropy_at_least(counts: &[u64], l: Ratio) -> bool {
     }
     let counts: Vec<u64> = counts.iter().filter(|&&c| c > 0).map(|&c| c / g as u64).collect();
     let n: u64 = counts.iter().sum();
+    // m values have an entropy of at most ln m, and ln m only if equally frequent. Two values that are nearly balanced lie
+    // so close to ℓ = 2 that floating point cannot tell, and their integers would be huge.
+    match Ratio::whole(counts.len() as u64).cmp(&l) {
+        Ordering::Less => return false,
+        Ordering::Equal => return counts.iter().all(|&c| c == 1),
+        Ordering::Greater => {}
+    }
     let ln = |x: u64| (x as f64).ln();
     let left = n as f64 * ln(n);
     let weighted: f64 = counts.iter().map(|&c| c as f64 * ln(c)).sum();
@@ -172,6 +179,8 @@ mod tests {
                 assert!(!entropy_at_least(&counts, Ratio::parse(&format!("{l}.000001")).unwrap()));
             }
         }
+        // Nearly balanced: decided at once, however large the class.
+        assert!(!entropy_at_least(&[50_000_000, 50_000_001], Ratio::whole(2)));
         // E2.2: the printed 1.8 is rounded up; the class of 1 and 3 fails it.
         assert!(!entropy_at_least(&[1, 3], Ratio::parse("1.8").unwrap()));
         assert!(entropy_at_least(&[1, 3], Ratio::parse("1.75").unwrap()));
