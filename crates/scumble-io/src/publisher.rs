@@ -10,6 +10,7 @@ use crate::manifest::{self, Data, Manifest, Method};
 use crate::source::{self, Cell, Extract, Place, beside};
 use crate::staging::{Slot, Staging};
 use crate::write;
+use rayon::prelude::*;
 use scumble::picture;
 use scumble::policy::{Format, Policy};
 use scumble::problem::{Problem, Problems};
@@ -223,13 +224,21 @@ impl Job<'_> {
         let rows = write::Rows::new(self.extract, form, seed);
         let delimiter = self.extract.dialect.map_or(b',', |d| d.delimiter);
         let progress = |done, total| watcher.at(done, total);
-        match self.policy.format {
+        let written = match self.policy.format {
             Format::Csv => write::csv(&file, &rows, delimiter, &progress)?,
             Format::Parquet => write::parquet(&file, &rows, &progress)?,
-        }
+        };
         clock.lap("write");
         watcher.phase("checking what was written");
-        let sha256 = self.verify(&file, delimiter)?;
+        // The disk works while the file is read back.
+        let (verified, synced) = std::thread::scope(|scope| {
+            let sync = scope.spawn(|| written.sync_all());
+            (self.verify(&file, delimiter), sync.join())
+        });
+        if let Ok(Err(e)) = synced {
+            return Err(write::failed(&file, &e));
+        }
+        let sha256 = verified?;
         clock.lap("verify");
         let delimiter = (self.policy.format == Format::Csv).then(|| char::from(delimiter).to_string());
         let data = Data { file: name.into(), format: format.into(), delimiter, rows: self.answer.rows, sha256 };
@@ -318,11 +327,11 @@ impl Job<'_> {
         let given = attributes.filter(|a| self.rule(&a.name).is_some_and(manifest::is_given));
         let mut files = vec![(manifest::FILE.to_owned(), json + "\n")];
         files.extend(given.map(|a| (manifest::taxonomy_path(&a.name), write_rows(&a.taxonomy.rows()))));
-        for (name, text) in files {
-            write_durably(&folder.join(&name), &text)
-                .map_err(|e| Problem::new(format!("writing `{name}` failed: {}", crate::describe(&e))))?;
-        }
-        Ok(())
+        // At once, because every file waits for the disk.
+        files.par_iter().try_for_each(|(name, text)| {
+            let path = folder.join(name);
+            write_durably(&path, text).map_err(|e| write::failed(&path, &e))
+        })
     }
 
     fn rule(&self, name: &str) -> Option<&Rule> {

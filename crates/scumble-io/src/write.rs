@@ -122,8 +122,9 @@ enum Texts<'a> {
     Codes(Vec<Vec<u8>>, &'a [u32]),
 }
 
-/// Writes a CSV file. `progress` is told the records written.
-pub fn csv(path: &Path, rows: &Rows<'_>, delimiter: u8, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<(), Problems> {
+/// Writes a CSV file. `progress` is told the records written. The file is returned so that the caller can make it
+/// durable while it already does something else.
+pub fn csv(path: &Path, rows: &Rows<'_>, delimiter: u8, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<File, Problems> {
     let mut file = File::create(path).map_err(|e| failed(path, &e))?;
     let layout = &rows.extract.layout;
     let names: Vec<Vec<u8>> = layout.iter().map(|c| escape(&c.name, delimiter)).collect();
@@ -153,14 +154,16 @@ pub fn csv(path: &Path, rows: &Rows<'_>, delimiter: u8, progress: &(dyn Fn(u64, 
                 done += written;
                 progress(done, total);
             }
-            file.sync_all()
+            Ok(())
         };
         write()
     })
-    .map_err(|e| failed(path, &e))
+    .map_err(|e| failed(path, &e))?;
+    Ok(file)
 }
 
-fn failed(path: &Path, e: &std::io::Error) -> Problems {
+/// The problem of a file that could not be written.
+pub fn failed(path: &Path, e: &std::io::Error) -> Problems {
     let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
     Problem::new(format!("writing `{name}` failed: {}", crate::describe(e)))
         .hint("nothing was published; make room or choose another folder with `--to`")
@@ -236,7 +239,7 @@ fn format_piece(rows: &Rows<'_>, texts: &[Texts<'_>], piece: usize, delimiter: u
 }
 
 /// Writes a Parquet file. Generalized columns are text; the others keep the type that they had in the source.
-pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<(), Problems> {
+pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<File, Problems> {
     let file = File::create(path).map_err(|e| failed(path, &e))?;
     let refuse = |e: &dyn std::fmt::Display| -> Problems {
         Problem::new(format!("writing `{}` failed: {e}", path.file_name().unwrap_or_default().to_string_lossy())).into()
@@ -262,8 +265,7 @@ pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync
             progress(done, total);
         }
     }
-    let file = writer.into_inner().map_err(|e| refuse(&e))?;
-    file.sync_all().map_err(|e| failed(path, &e))
+    writer.into_inner().map_err(|e| refuse(&e))
 }
 
 /// Generalized values are text. Others keep their type where text can be turned back into it.
