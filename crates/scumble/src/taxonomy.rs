@@ -654,7 +654,9 @@ fn two_meanings(name: &str, rows: &[Vec<String>], problems: &mut Problems) {
         for (i, row) in rows.iter().enumerate() {
             here.entry(&row[level]).or_default().push(i);
         }
-        for (label, members) in here {
+        // In the order of the lines, so that the same file gives the same messages.
+        for label in rows.iter().map(|row| row[level].as_str()) {
+            let Some(members) = here.remove(label) else { continue };
             if let Some((other, known)) = sets.get(label) {
                 if *known != members {
                     problems.push(

@@ -62,7 +62,7 @@ fn show(given: &BTreeMap<String, String>, goal: &[Requirement]) -> String {
 
 #[test]
 fn every_algorithm_keeps_its_laws_or_refuses() {
-    check(160, (cases(20), draws(), any::<u64>(), prop::array::uniform3(0u32..1000)), |(case, draws, seed, params)| {
+    check(480, (cases(20), draws(), any::<u64>(), prop::array::uniform3(0u32..1000)), |(case, draws, seed, params)| {
         let (table, goal) = (&case.table, requirements(&draws, &case.table));
         for entry in ALGORITHMS {
             for given in combinations(entry.parameters, &params) {
@@ -151,7 +151,7 @@ fn same(a: &Generalized, b: &Generalized) -> Law {
 /// What `make` publishes is what the judge, the risk and the metrics say of it.
 #[test]
 fn made_releases_are_judged_right() {
-    check(120, (cases(16), draws(), any::<u64>(), prop::array::uniform3(0u32..1000)), |(case, draws, seed, params)| {
+    check(360, (cases(16), draws(), any::<u64>(), prop::array::uniform3(0u32..1000)), |(case, draws, seed, params)| {
         let (table, goal) = (&case.table, requirements(&draws, &case.table));
         for entry in ALGORITHMS {
             for given in combinations(entry.parameters, &params) {
@@ -185,7 +185,7 @@ fn made_releases_are_judged_right() {
 /// What is unchanged loses nothing, and k-anonymity on all columns is k-anonymity on some.
 #[test]
 fn an_unchanged_table_loses_nothing() {
-    check(80, cases(16), |case| {
+    check(240, cases(16), |case| {
         let release = Release::unchanged(&case.table);
         for metric in METRICS.iter().filter(|m| ["gcp", "iloss"].contains(&m.name)) {
             prop_assert_eq!((metric.measure)(&release, 1), 0.0);
@@ -209,7 +209,7 @@ fn strict_cases() -> impl Strategy<Value = (Case, Vec<Draw>)> {
 /// The packed, parallel implementation gives the classes of the naive one.
 #[test]
 fn strict_mondrian_is_what_its_manual_says() {
-    check(220, strict_cases(), |(case, draws)| {
+    check(660, strict_cases(), |(case, draws)| {
         let goal = requirements(&draws, &case.table);
         for (cut, recoding) in [("nearest", "tight"), ("nearest", "region"), ("median", "tight"), ("median", "region")]
         {
@@ -248,7 +248,7 @@ fn many_rows_are_cut_as_few_are() {
 
 #[test]
 fn strict_regions_are_disjoint_and_do_not_depend_on_the_order_of_rows() {
-    check(150, strict_cases(), |(case, draws)| {
+    check(450, strict_cases(), |(case, draws)| {
         let goal = requirements(&draws, &case.table);
         let other = case.reversed();
         for (cut, recoding) in [("nearest", "region"), ("nearest", "tight"), ("median", "region")] {
@@ -281,7 +281,7 @@ fn strict_regions_are_disjoint_and_do_not_depend_on_the_order_of_rows() {
 /// No class of `cut = "nearest"` has a cut left, on any attribute.
 #[test]
 fn nearest_cuts_leave_nothing_to_cut() {
-    check(150, strict_cases(), |(case, draws)| {
+    check(450, strict_cases(), |(case, draws)| {
         let goal = requirements(&draws, &case.table);
         if case.misses_ordered() {
             return Ok(()); // classes that show the root for "or missing" are joined afterwards
@@ -302,7 +302,7 @@ fn nearest_cuts_leave_nothing_to_cut() {
 /// where every place is tried and everything is ordered; with `cut = "median"` it does not.
 #[test]
 fn strict_classes_are_bounded() {
-    check(200, (ordered_cases(40), 1u64..6), |(case, k)| {
+    check(600, (ordered_cases(40), 1u64..6), |(case, k)| {
         let d = case.table.quasi.len() as u64;
         let bound = 2 * d * (k - 1) + naive::largest_point(&case);
         if let Some(form) = mondrian(["strict", "nearest", "tight"], &case.table, &[k_anonymity(k)], 0) {
@@ -319,7 +319,7 @@ fn strict_classes_are_bounded() {
 /// point, and parts with equal regions, are one class whatever the algorithm does.
 #[test]
 fn relaxed_classes_are_bounded() {
-    check(200, (ordered_cases(40), 1u64..6, any::<u64>()), |(case, k, seed)| {
+    check(600, (ordered_cases(40), 1u64..6, any::<u64>()), |(case, k, seed)| {
         let goal = [k_anonymity(k)];
         let distinct = case.table.quasi_codes.iter().all(|codes| {
             let mut codes = codes.clone();

@@ -64,3 +64,14 @@ proptest! {
         }
     }
 }
+
+/// Counts that are not equal but whose effective ℓ is whole: 8⁸ = 4⁸ · 4⁴ lies on the threshold.
+#[test]
+fn entropy_on_the_threshold_is_enough() {
+    for (counts, l) in [(vec![4, 1, 1, 1, 1], 4), (vec![8, 2, 2, 2, 2], 4), (vec![2, 2, 2, 2], 4)] {
+        assert!(naive::entropy_at_least(&counts, l, 1));
+        assert!(entropy_at_least(&counts, Ratio::whole(l)), "{counts:?}");
+        let beyond = Ratio::new(u128::from(l) * 1_000_000_000_000_000 + 1, 1_000_000_000_000_000);
+        assert!(!entropy_at_least(&counts, beyond), "{counts:?}");
+    }
+}

@@ -185,6 +185,20 @@ fn labels_contain(t: &Taxonomy, contains: impl Fn(&str, &str) -> bool) -> Result
     Ok(())
 }
 
+/// On a scale the size of a range is the number of units between its ends, and the missing value is one more.
+fn sizes_are_counted(t: &Taxonomy, place: impl Fn(&str) -> i128) -> Result<(), TestCaseError> {
+    for run in runs(t) {
+        let shown = naive::cover(t, run.first, run.last);
+        let places =
+            (shown.first..=shown.last).filter(|&leaf| Some(leaf) != t.missing()).map(|leaf| place(t.leaf(leaf)));
+        let places: Vec<i128> = places.collect();
+        let span = places.iter().max().zip(places.iter().min()).map_or(0, |(most, least)| most - least + 1);
+        let missing = i128::from(t.missing().is_some_and(|m| shown.contains(m)));
+        prop_assert_eq!(i128::from(t.size(run)), span + missing, "{:?}", run);
+    }
+    Ok(())
+}
+
 fn generate(rule: &Rule, values: &BTreeSet<String>, missing: bool) -> Result<Taxonomy, scumble::problem::Problems> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     Taxonomy::generate(rule, "column", &values, missing)
@@ -207,7 +221,7 @@ fn tree_rows() -> impl Strategy<Value = Vec<Vec<String>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn fixed_columns_keep_the_laws(kind in 0..KINDS, some in 1u32..128, missing in any::<bool>()) {
@@ -258,6 +272,8 @@ proptest! {
         let rule = Rule::Intervals(Intervals { widths, low: low.and_then(decimal), high: high.and_then(decimal) });
         let t = generate(&rule, &values, missing).map_err(|e| TestCaseError::fail(e.to_string()))?;
         prop_assert!((1..t.leaves() as u32).all(|leaf| t.position(leaf - 1) <= t.position(leaf)));
+        let Scale::Number { decimals } = *t.scale() else { return Err(TestCaseError::fail("numbers are numbers")) };
+        sizes_are_counted(&t, |text| micro(text) / 10i128.pow(6 - decimals))?;
         laws(&t)?;
         survives_a_file(&t)?;
         labels_contain(&t, number_in)?;
@@ -275,6 +291,7 @@ proptest! {
         prop_assume!(missing || !days.is_empty());
         let days: BTreeSet<String> = days.iter().map(|(y, m, d)| format!("{y}-{m:02}-{d:02}")).collect();
         let t = generate(&Rule::Dates(units), &days, missing).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        sizes_are_counted(&t, |text| parse_date(text).expect("a day").into())?;
         laws(&t)?;
         survives_a_file(&t)?;
         labels_contain(&t, day_in)?;
