@@ -7,6 +7,7 @@ pub mod check;
 pub mod columns;
 pub mod csv;
 pub mod dictionary;
+pub mod inspect;
 pub mod manifest;
 pub mod publisher;
 pub mod source;
