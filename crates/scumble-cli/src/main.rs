@@ -10,7 +10,7 @@ use scumble::catalogue;
 use scumble::problem::{Problem, Problems};
 use scumble_io::columns::ReadOptions;
 use scumble_io::staging::Slot;
-use scumble_io::{check, publisher};
+use scumble_io::{check, inspect, publisher};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -178,7 +178,10 @@ fn main() -> ExitCode {
             if json {
                 let list: Vec<_> =
                     problems.0.iter().map(|p| serde_json::json!({ "message": p.message, "hint": p.hint })).collect();
-                show::print(&format!("{:#}\n", serde_json::json!({ "version": 1, "outcome": "failed", "problems": list })));
+                show::print(&format!(
+                    "{:#}\n",
+                    serde_json::json!({ "version": 1, "outcome": "failed", "problems": list })
+                ));
             }
             show::problems(&problems);
             ExitCode::from(2)
@@ -231,9 +234,13 @@ fn run(command: Command) -> Result<Answer, Problems> {
 fn explain(name: Option<&str>) -> Result<Answer, Problems> {
     let everything = catalogue::everything();
     let Some(name) = name else {
-        let rows: Vec<Vec<String>> =
-            everything.iter().map(|(kind, name, about)| vec![(*kind).into(), (*name).into(), (*about).into()]).collect();
-        let json = everything.iter().map(|(kind, name, about)| serde_json::json!({ "kind": kind, "name": name, "summary": about }));
+        let rows: Vec<Vec<String>> = everything
+            .iter()
+            .map(|(kind, name, about)| vec![(*kind).into(), (*name).into(), (*about).into()])
+            .collect();
+        let json = everything
+            .iter()
+            .map(|(kind, name, about)| serde_json::json!({ "kind": kind, "name": name, "summary": about }));
         let text = format!("{}\n`scumble explain NAME` prints the manual page.\n", show::table(&rows));
         return Ok(Answer { text, json: json.collect(), yes: true });
     };
@@ -251,7 +258,8 @@ fn example_command(folder: &std::path::Path, seed: u64, patients: usize) -> Resu
     let files = example::files(seed, patients);
     for file in &files {
         let path = staging.path().join(file.path);
-        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, &file.text));
+        let made =
+            path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, &file.text));
         made.map_err(|e| Problem::new(format!("writing `{}` failed: {}", file.path, scumble_io::describe(&e))))?;
     }
     staging.commit()?;
@@ -267,11 +275,40 @@ fn example_command(folder: &std::path::Path, seed: u64, patients: usize) -> Resu
 }
 
 fn inspect_command(
-    _data: &std::path::Path,
-    _draft: Option<PathBuf>,
-    _max_columns: usize,
-    _show_values: bool,
-    _dialect: &DialectArguments,
+    data: &std::path::Path,
+    draft: Option<PathBuf>,
+    max_columns: usize,
+    show_values: bool,
+    dialect: &DialectArguments,
 ) -> Result<Answer, Problems> {
-    Err(Problem::new("TEMPORARY").into())
+    if let Some(draft) = draft.as_ref().filter(|d| d.exists()) {
+        return Err(Problem::new(format!("`{}` exists already", draft.display()))
+            .hint("write the draft to another file; yours may hold decisions")
+            .into());
+    }
+    let watcher = watch::Terminal::new();
+    let options = inspect::InspectOptions { read: dialect.options(), max_columns, show_values, ..Default::default() };
+    let answer = inspect::inspect(data, &options, &|phase, done, total| {
+        watcher.phase(phase);
+        watcher.at(done, total);
+    });
+    watcher.clear();
+    let answer = answer?;
+    let mut text = show::inspected(&answer);
+    if let Some(draft) = draft {
+        let source = source_beside(data, &draft);
+        publisher::write_whole(&draft, &inspect::draft(&answer, &source))?;
+        text.push_str(&format!(
+            "\nWrote a draft policy to {}. Read it, correct it, then:\n\n    scumble publish {0}\n",
+            draft.display()
+        ));
+    }
+    Ok(Answer { text, json: to_json(&answer)?, yes: true })
+}
+
+/// How a policy written to `draft` names the data: a path from its own folder.
+fn source_beside(data: &std::path::Path, draft: &std::path::Path) -> String {
+    let whole = |p: &std::path::Path| p.canonicalize().unwrap_or_else(|_| p.to_path_buf());
+    let (data_whole, folder) = (whole(data), whole(&publisher::base_of(draft)));
+    data_whole.strip_prefix(&folder).unwrap_or(&data_whole).display().to_string()
 }

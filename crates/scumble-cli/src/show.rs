@@ -3,6 +3,7 @@
 use scumble::problem::{Problem, Problems};
 use scumble_io::answer::{Model, Number, Published, Reason};
 use scumble_io::check::Checked;
+use scumble_io::inspect::{Inspection, SinglingOut};
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -114,7 +115,13 @@ pub fn published(a: &Published) -> String {
     let loss: Vec<String> = a.utility.iter().map(|(name, value)| format!("{name} {}", short(*value))).collect();
     let _ = writeln!(out, "\n  loss: {}", loss.join(" · "));
     let second = |name| a.seconds.get(name).copied().unwrap_or(0.0);
-    let _ = write!(out, "  time: {:.2} s (read {:.2}, anonymize {:.2}", second("total"), second("read"), second("anonymize"));
+    let _ = write!(
+        out,
+        "  time: {:.2} s (read {:.2}, anonymize {:.2}",
+        second("total"),
+        second("read"),
+        second("anonymize")
+    );
     if a.outcome == "published" {
         let _ = write!(out, ", write {:.2}, read back and judge again {:.2}", second("write"), second("verify"));
     }
@@ -193,4 +200,56 @@ fn sizes(a: &Checked) -> String {
         rows.push(vec![name, grouped(n), "█".repeat((n * 40).div_ceil(most) as usize)]);
     }
     format!("\n{}", table(&rows))
+}
+
+/// How many minimal sets a person reads.
+const SETS: usize = 12;
+
+/// The answer of `inspect`.
+pub fn inspected(a: &Inspection) -> String {
+    let mut out = format!(
+        "{} in {}\n\n",
+        counted(a.rows, "record", "records"),
+        counted(a.columns.len() as u64, "column", "columns")
+    );
+    let head = ["column", "kind", "distinct", "missing", "likely role", "because"].map(str::to_owned).to_vec();
+    let row = |c: &scumble_io::inspect::ColumnProfile| {
+        let role = if c.person { format!("{}, person", c.role.name()) } else { c.role.name().to_owned() };
+        vec![c.name.clone(), c.kind.into(), grouped(c.distinct), grouped(c.missing), role, c.reason.clone()]
+    };
+    out.push_str(&table(&std::iter::once(head).chain(a.columns.iter().map(row)).collect::<Vec<_>>()));
+    for (column, values) in a.columns.iter().filter_map(|c| Some((c, c.values.as_ref()?))) {
+        let _ = writeln!(out, "  values of {}: {} …", column.name, values.commonest.join(", "));
+    }
+    if a.minimal_sets == 0 {
+        let _ = writeln!(out, "\nNobody is singled out by up to {} columns.", a.max_columns);
+    } else {
+        let sets = counted(a.minimal_sets, "smallest set", "smallest sets");
+        let _ = writeln!(out, "\nSingled out by up to {} columns ({sets}):\n", a.max_columns);
+        let row = |s: &SinglingOut| vec![s.columns.join(" + "), grouped(s.people), share(s.share)];
+        let head = vec!["columns".to_owned(), "people".into(), String::new()];
+        out.push_str(&table(
+            &std::iter::once(head).chain(a.singling_out.iter().take(SETS).map(row)).collect::<Vec<_>>(),
+        ));
+        if a.singling_out.len() > SETS {
+            let _ = writeln!(out, "  … and {} more (--json lists them)", a.singling_out.len() - SETS);
+        }
+    }
+    if !a.together.columns.is_empty() {
+        let (names, people) = (a.together.columns.join(" + "), grouped(a.together.people));
+        let _ = writeln!(
+            out,
+            "\nAll likely quasi-identifiers together ({names}) single out {people} people, {}.",
+            share(a.together.share)
+        );
+    }
+    if !a.warnings.is_empty() {
+        out.push('\n');
+        out.push_str(&warnings(&a.warnings));
+    }
+    out
+}
+
+fn share(x: f64) -> String {
+    format!("{:.1} %", 100.0 * x)
 }

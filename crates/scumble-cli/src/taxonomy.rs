@@ -102,7 +102,9 @@ impl RuleArguments {
         let (low, high) = (self.low.as_ref().and_then(&mut number), self.high.as_ref().and_then(&mut number));
         problems.or(())?;
         if !parses(&format!("{{ intervals = [{}] }}", self.intervals.join(", "))) {
-            return Err(Problem::new("these widths do not nest").hint("each must be a multiple of the one before").into());
+            return Err(Problem::new("these widths do not nest")
+                .hint("each must be a multiple of the one before")
+                .into());
         }
         Ok(Rule::Intervals(Intervals { widths, low, high }))
     }
@@ -128,7 +130,10 @@ pub fn run(command: Command) -> Result<Answer, Problems> {
 
 fn read_column(data: &Path, column: &str) -> Result<columns::Column, Problems> {
     let read = columns::read(data, &ReadOptions::default(), Some(&[column.to_owned()]), &|_, _| ())?;
-    read.columns.into_iter().next().ok_or_else(|| Problem::new(format!("`{}` has no column `{column}`", data.display())).into())
+    read.columns
+        .into_iter()
+        .next()
+        .ok_or_else(|| Problem::new(format!("`{}` has no column `{column}`", data.display())).into())
 }
 
 fn build(data: &Path, column: &str, rule: &Rule, output: Option<&Path>) -> Result<Answer, Problems> {
@@ -141,11 +146,7 @@ fn build(data: &Path, column: &str, rule: &Rule, output: Option<&Path>) -> Resul
     let text = write_rows(&taxonomy.rows());
     let summary = serde_json::json!({ "column": column, "values": taxonomy.rows().len(), "levels": taxonomy.levels() });
     let Some(output) = output else { return Ok(Answer { text, json: summary, yes: true }) };
-    let partial = output.with_extension("partial");
-    std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, output)).map_err(|e| {
-        let _ = std::fs::remove_file(&partial);
-        Problem::new(format!("cannot write `{}`: {}", output.display(), scumble_io::describe(&e)))
-    })?;
+    scumble_io::publisher::write_whole(output, &text)?;
     let text = format!(
         "Wrote {}: {} values, {} levels above them.\nIt lists values of the data: keep it as safe as the data.\n",
         output.display(),
@@ -167,8 +168,8 @@ fn check(file: &Path, against: Option<(&Path, &str)>, ordered: bool, show_values
     let mut missing: Vec<String> = Vec::new();
     if let Some((data, column)) = against {
         let read = read_column(data, column)?;
-        let codes = taxonomy.codes();
-        missing = read.values.iter().filter(|v| !v.is_empty() && !codes.contains_key(v)).map(str::to_owned).collect();
+        let uncovered = |v: &&str| !v.is_empty() && taxonomy.find(v).is_none();
+        missing = read.values.iter().filter(uncovered).map(str::to_owned).collect();
         if missing.is_empty() {
             text.push_str(&format!("covers every value of `{column}` in {}\n", data.display()));
         } else {

@@ -39,7 +39,11 @@ impl<'a> Labelled<'a> {
     pub fn parse(column: &'a Column, attribute: &Attribute) -> Result<Labelled<'a>, usize> {
         let runs: Vec<Option<Run>> = column.values.iter().map(|text| attribute.taxonomy.parse(text)).collect();
         let unknown = runs.iter().filter(|r| r.is_none()).count();
-        if unknown > 0 { Err(unknown) } else { Ok(Labelled { codes: &column.codes, runs: runs.into_iter().flatten().collect() }) }
+        if unknown > 0 {
+            Err(unknown)
+        } else {
+            Ok(Labelled { codes: &column.codes, runs: runs.into_iter().flatten().collect() })
+        }
     }
 
     /// The number of the distinct run of each record, and the distinct runs.
@@ -215,8 +219,9 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
     let mut problems = Problems::default();
     if options.quasi.is_empty() {
         problems.push(
-            Problem::new("which columns are quasi-identifiers?")
-                .hint("name them with `--quasi-identifiers a,b,c`, or give `--policy`; `scumble inspect` suggests some"),
+            Problem::new("which columns are quasi-identifiers?").hint(
+                "name them with `--quasi-identifiers a,b,c`, or give `--policy`; `scumble inspect` suggests some",
+            ),
         );
     }
     for name in options.quasi.iter().chain(&options.sensitive).filter(|n| !names.contains(n)) {
@@ -340,7 +345,8 @@ fn understand(
     let (mut quasi_labels, mut sensitive_labels) = (Vec::new(), Vec::new());
     for w in &plan.quasi {
         let c = column(read, &w.name)?;
-        let labels: Vec<&str> = c.values.iter().map(|v| if plan.missing.iter().any(|m| m == v) { "" } else { v }).collect();
+        let labels: Vec<&str> =
+            c.values.iter().map(|v| if plan.missing.iter().any(|m| m == v) { "" } else { v }).collect();
         let others: Vec<&str> = match register {
             Some(r) => column(r, &w.name)?.values.iter().collect(),
             None => Vec::new(),
@@ -389,7 +395,7 @@ fn published_taxonomy(
         }
     }
     let has_missing = labels.contains(&"") || others.contains(&"");
-    let unmasked = |t: &&str| !t.is_empty() && (**t != *ROOT || !labels.iter().any(|l| *l == ROOT));
+    let unmasked = |t: &&str| !t.is_empty() && (**t != *ROOT || !labels.contains(&ROOT));
     let mut values: Vec<&str> = texts.into_iter().filter(unmasked).collect();
     values.sort_unstable();
     values.dedup();
@@ -416,11 +422,11 @@ fn locate(release: &Release, register: &columns::Columns, plan: &Plan) -> Result
     let mut codes = Vec::new();
     for (w, attribute) in plan.quasi.iter().zip(&release.quasi) {
         let c = column(register, &w.name)?;
-        let known = attribute.taxonomy.codes();
-        let leaf: Vec<Option<u32>> = c.values.iter().map(|v| known.get(v).copied()).collect();
+        let leaf: Vec<Option<u32>> = c.values.iter().map(|v| attribute.taxonomy.find(v)).collect();
         let outside = leaf.iter().filter(|l| l.is_none()).count();
         if outside > 0 {
-            let message = format!("the register's column `{}` has {outside} distinct values outside the taxonomy", w.name);
+            let message =
+                format!("the register's column `{}` has {outside} distinct values outside the taxonomy", w.name);
             return Err(Problem::new(message).hint("add them to the taxonomy, or leave those people out").into());
         }
         let leaf: Vec<u32> = leaf.into_iter().flatten().collect();
@@ -468,7 +474,10 @@ fn answer(plan: &Plan, release: &Release, population: Option<&[u64]>, start: Ins
         .zip(&judgements)
         .filter(|(_, j)| !j.holds)
         .map(|(r, j)| Reason {
-            message: format!("{} of {} classes break `{}`: the worst measures {}", j.broken, j.classes, r.name, j.measured),
+            message: format!(
+                "{} of {} classes break `{}`: the worst measures {}",
+                j.broken, j.classes, r.name, j.measured
+            ),
             hint: None,
         })
         .collect();

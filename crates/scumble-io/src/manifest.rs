@@ -189,9 +189,13 @@ pub fn read(folder: &Path) -> Result<Manifest, Problems> {
             .hint("is this the folder of a release?")
     })?;
     if manifest.version > crate::answer::VERSION {
-        return Err(Problem::new(format!("`{}` has version {}, newer than this scumble knows", path.display(), manifest.version))
-            .hint("use a newer scumble")
-            .into());
+        return Err(Problem::new(format!(
+            "`{}` has version {}, newer than this scumble knows",
+            path.display(),
+            manifest.version
+        ))
+        .hint("use a newer scumble")
+        .into());
     }
     Ok(manifest)
 }

@@ -193,11 +193,16 @@ pub fn write_picture(release: &Release, x: usize, y: usize, title: &str, file: &
     if release.quasi.len() < 2 {
         return Err(Problem::new("a picture needs two quasi-identifiers").into());
     }
-    let svg = picture::partitioning(release, x, y, title);
-    let partial = file.with_extension("svg.partial");
-    std::fs::write(&partial, svg).and_then(|()| std::fs::rename(&partial, file)).map_err(|e| {
+    write_whole(file, &picture::partitioning(release, x, y, title))
+}
+
+/// Writes a file whole or not at all.
+pub fn write_whole(file: &Path, text: &str) -> Result<(), Problems> {
+    let mut partial = file.as_os_str().to_owned();
+    partial.push(".partial");
+    std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, file)).map_err(|e| {
         let _ = std::fs::remove_file(&partial);
-        Problem::new(format!("cannot write the picture `{}`: {}", file.display(), crate::describe(&e))).into()
+        Problem::new(format!("cannot write `{}`: {}", file.display(), crate::describe(&e))).into()
     })
 }
 

@@ -60,10 +60,7 @@ pub fn read_options(policy: &Policy) -> ReadOptions {
 }
 
 /// The lines of the taxonomy files that a set of attributes names; `None` where there is no file.
-pub fn taxonomy_files(
-    base: &Path,
-    attributes: &[&AttributePolicy],
-) -> (Vec<Option<Vec<Vec<String>>>>, Problems) {
+pub fn taxonomy_files(base: &Path, attributes: &[&AttributePolicy]) -> (Vec<Option<Vec<Vec<String>>>>, Problems) {
     let mut problems = Problems::default();
     let files = attributes
         .iter()
@@ -101,10 +98,9 @@ fn compare_columns(policy: &Policy, source: &str, names: &[String]) -> Problems 
         }
     }
     for name in names.iter().filter(|n| !policy.attributes.iter().any(|a| a.name == **n)) {
-        problems.push(
-            Problem::new(format!("column `{name}` of `{source}` has no role in the policy"))
-                .hint(format!("add `{name} = {{ role = … }}` under [attributes]; `identifier` leaves it out of the release")),
-        );
+        problems.push(Problem::new(format!("column `{name}` of `{source}` has no role in the policy")).hint(format!(
+            "add `{name} = {{ role = … }}` under [attributes]; `identifier` leaves it out of the release"
+        )));
     }
     problems
 }
@@ -128,7 +124,9 @@ pub fn load(policy: &Policy, base: &Path, progress: columns::Progress<'_>) -> Re
         policy.attributes.iter().filter(|a| a.role != Role::Identifier || a.person).map(|a| a.name.clone()).collect();
     let read = columns::read(&path, &options, Some(&wanted), progress)?;
     if read.rows == 0 {
-        return Err(Problem::new(format!("`{}` has no records", policy.source)).hint("there is nothing to publish").into());
+        return Err(Problem::new(format!("`{}` has no records", policy.source))
+            .hint("there is nothing to publish")
+            .into());
     }
     assemble(policy, attributes, files, read)
 }
@@ -226,7 +224,8 @@ fn blind_spots(policy: &Policy) -> Vec<String> {
     let mut warnings = Vec::new();
     for (i, a) in policy.sensitive().enumerate() {
         if !policy.requirements.iter().any(|r| r.attribute == Some(i)) {
-            warnings.push(format!("no model protects the sensitive attribute `{}`: a class may share one value", a.name));
+            warnings
+                .push(format!("no model protects the sensitive attribute `{}`: a class may share one value", a.name));
         }
     }
     let plain: Vec<&str> =

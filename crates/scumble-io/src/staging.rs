@@ -47,7 +47,8 @@ impl Staging {
             Problem::new(format!("cannot write to `{}`: {}", what.display(), crate::describe(&e)))
                 .hint("choose another folder with `to` in [release] or `--to`")
         };
-        let name = target.file_name().ok_or_else(|| Problem::new(format!("`{}` is not a folder name", target.display())))?;
+        let name =
+            target.file_name().ok_or_else(|| Problem::new(format!("`{}` is not a folder name", target.display())))?;
         let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let created: Vec<PathBuf> = parent
             .ancestors()
@@ -62,7 +63,8 @@ impl Staging {
         let mut staged = slot.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = fs::remove_dir_all(&path);
         let made = fs::create_dir(&path);
-        let staging = Staging { path: path.clone(), target: target.to_path_buf(), slot: slot.clone(), created, done: false };
+        let staging =
+            Staging { path: path.clone(), target: target.to_path_buf(), slot: slot.clone(), created, done: false };
         *staged = Some(path);
         drop(staged);
         // Dropping the value on failure removes parents that were made for nothing.

@@ -124,7 +124,12 @@ enum Texts<'a> {
 
 /// Writes a CSV file. `progress` is told the records written. The file is returned so that the caller can make it
 /// durable while it already does something else.
-pub fn csv(path: &Path, rows: &Rows<'_>, delimiter: u8, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<File, Problems> {
+pub fn csv(
+    path: &Path,
+    rows: &Rows<'_>,
+    delimiter: u8,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<File, Problems> {
     let mut file = File::create(path).map_err(|e| failed(path, &e))?;
     let layout = &rows.extract.layout;
     let names: Vec<Vec<u8>> = layout.iter().map(|c| escape(&c.name, delimiter)).collect();
@@ -174,7 +179,8 @@ fn texts<'a>(rows: &Rows<'a>, cell: &Cell, delimiter: u8) -> Texts<'a> {
     let extract = rows.extract;
     // A line with nothing in it would be skipped when it is read; the only column shows its empty cells as quotes.
     let alone = extract.layout.len() == 1;
-    let escape = |text: &str, delimiter| if alone && text.is_empty() { b"\"\"".to_vec() } else { escape(text, delimiter) };
+    let escape =
+        |text: &str, delimiter| if alone && text.is_empty() { b"\"\"".to_vec() } else { escape(text, delimiter) };
     match cell.place {
         Place::Quasi(i) => {
             let taxonomy = &extract.table.quasi[i].taxonomy;
@@ -250,8 +256,7 @@ pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync
         layout.iter().zip(&kinds).map(|(c, kind)| Field::new(&c.name, kind.clone(), true)).collect();
     let schema = Arc::new(Schema::new(fields));
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-    let mut writer =
-        ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(|e| refuse(&e))?;
+    let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(|e| refuse(&e))?;
     let total = rows.extract.row_of.len() as u64;
     let mut done = 0;
     let pieces: Vec<usize> = (0..rows.count()).collect();
@@ -278,7 +283,12 @@ fn kept_type(cell: &Cell) -> DataType {
     }
 }
 
-fn piece_batch(rows: &Rows<'_>, kinds: &[DataType], schema: &Arc<Schema>, piece: usize) -> Result<RecordBatch, Problems> {
+fn piece_batch(
+    rows: &Rows<'_>,
+    kinds: &[DataType],
+    schema: &Arc<Schema>,
+    piece: usize,
+) -> Result<RecordBatch, Problems> {
     let extract = rows.extract;
     let mut columns: Vec<Vec<Option<String>>> = vec![Vec::new(); kinds.len()];
     let cell = |text: &str| (!text.is_empty()).then(|| text.to_owned());

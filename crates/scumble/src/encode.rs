@@ -26,19 +26,17 @@ pub fn encode(
     if taxonomy.leaves() == 0 {
         return Err(Problem::new(format!("column `{column}` has no values")).into());
     }
-    let codes = taxonomy.codes();
     let mut uncovered = 0;
     let leaves = values
         .iter()
         .map(|v| {
             let text = if is_missing(v) { "" } else { v };
-            codes.get(text).copied().unwrap_or_else(|| {
+            taxonomy.find(text).unwrap_or_else(|| {
                 uncovered += 1;
                 0
             })
         })
         .collect();
-    drop(codes);
     if uncovered > 0 {
         let name = match rule {
             Rule::File { path, .. } => format!("taxonomy `{path}`"),

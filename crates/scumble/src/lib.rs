@@ -25,6 +25,8 @@ pub mod problem;
 pub mod publish;
 pub mod release;
 pub mod risk;
+mod rule;
+mod scale;
 pub mod table;
 pub mod taxonomy;
 pub mod utility;

@@ -258,7 +258,7 @@ impl<'a> Reader<'a> {
         };
         if let Some(text) = value.get_ref().as_str() {
             let role = role_of(text, at)?;
-            self.needs_taxonomy(name, role, None, at)?;
+            self.needs_taxonomy(name, role, at)?;
             return Some(AttributePolicy { name: name.into(), role, person: false, taxonomy: None, weight: 1.0 });
         }
         let Some(table) = value.get_ref().as_table() else {
@@ -286,7 +286,7 @@ impl<'a> Reader<'a> {
             self.report(at, problem.hint("leave the taxonomy out, or change the role"));
         }
         if section.get("taxonomy").is_none() {
-            self.needs_taxonomy(name, role, None, at)?;
+            self.needs_taxonomy(name, role, at)?;
         }
         let weight = match section.get("weight") {
             None => 1.0,
@@ -304,8 +304,9 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn needs_taxonomy(&self, name: &str, role: Role, rule: Option<&Rule>, at: usize) -> Option<()> {
-        if role != Role::QuasiIdentifier || rule.is_some() {
+    /// Reports a quasi-identifier that comes without a taxonomy.
+    fn needs_taxonomy(&self, name: &str, role: Role, at: usize) -> Option<()> {
+        if role != Role::QuasiIdentifier {
             return Some(());
         }
         let problem = Problem::new(format!("column `{name}` is a quasi-identifier but has no taxonomy"));
@@ -462,6 +463,10 @@ impl<'a> Reader<'a> {
                 self.report(at, problem.hint("for example `nested = { Artist = [\"Writer\", \"Dancer\"] }`"));
             })
             .ok()?;
+        if children.is_empty() {
+            self.report(value.span().start, Problem::new(format!("`{}` is empty", section.path("nested"))));
+            return None;
+        }
         // A single top entry is the root itself.
         let tree = if children.len() == 1 && !children[0].children.is_empty() {
             children.remove(0)

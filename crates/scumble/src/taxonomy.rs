@@ -15,198 +15,12 @@ use crate::class::Run;
 use crate::problem::{Problem, Problems};
 use hashbrown::HashMap;
 use std::borrow::Cow;
-use std::fmt::Write;
+
+pub use crate::rule::{Intervals, Rule, Tree, parse_rows, write_rows};
+pub use crate::scale::{Decimal, Granularity, Scale, parse_date};
 
 /// The root's label wherever a rule does not name it; also what a suppressed cell shows.
 pub const ROOT: &str = "*";
-
-/// How the leaves of a taxonomy are related to each other besides the tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scale {
-    /// Categories without an order: only nodes of the tree can be published.
-    Nominal,
-    /// Categories in the order of their file: any run of them can be published as a range.
-    Ordinal,
-    /// Decimal numbers; positions are in units of 10^-decimals.
-    Number {
-        /// Digits after the decimal point.
-        decimals: u32,
-    },
-    /// Calendar days.
-    Date,
-}
-
-/// How a taxonomy is made: what a policy says about an attribute.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// An ARX-style CSV file.
-    File {
-        /// Path as the policy gives it.
-        path: String,
-        /// Whether the order of its lines is an order of the values.
-        ordered: bool,
-    },
-    /// Numbers, grouped in intervals of rising width; no widths: numbers that are only ever cut into ranges.
-    Intervals(Intervals),
-    /// Dates, grouped by calendar units from fine to coarse.
-    Dates(Vec<Granularity>),
-    /// Text masked from the right; the lengths kept, falling. Empty: every length.
-    Prefix(Vec<usize>),
-    /// The value, or nothing.
-    Flat,
-    /// An explicit tree.
-    Nested(Tree),
-}
-
-/// The `intervals` rule of a policy.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Intervals {
-    /// Widths, rising; each a multiple of the one before.
-    pub widths: Vec<Decimal>,
-    /// Values below are one group, `<low`.
-    pub low: Option<Decimal>,
-    /// Values from here on are one group, `>=high`.
-    pub high: Option<Decimal>,
-}
-
-/// A tree written out in a policy: a label and its children; a leaf has none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tree {
-    /// The node's label.
-    pub label: String,
-    /// Its children.
-    pub children: Vec<Tree>,
-}
-
-/// A calendar unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Granularity {
-    Week,
-    Month,
-    Quarter,
-    Year,
-    Decade,
-}
-
-impl Granularity {
-    /// Every unit with its name in a policy, from fine to coarse.
-    pub const ALL: [(&'static str, Granularity); 5] = [
-        ("week", Granularity::Week),
-        ("month", Granularity::Month),
-        ("quarter", Granularity::Quarter),
-        ("year", Granularity::Year),
-        ("decade", Granularity::Decade),
-    ];
-
-    /// The name in a policy.
-    pub fn name(self) -> &'static str {
-        Granularity::ALL.iter().find(|(_, g)| *g == self).map_or("", |(name, _)| name)
-    }
-
-    fn label(self, day: i64) -> String {
-        let (year, month, _) = civil(day);
-        match self {
-            // The Monday that starts the week; unlike a week number it needs no rule about years.
-            Granularity::Week => format!("week of {}", iso_date(day - (day + 3).rem_euclid(7))),
-            Granularity::Month => format!("{year:04}-{month:02}"),
-            Granularity::Quarter => format!("{year:04}-Q{}", (month - 1) / 3 + 1),
-            Granularity::Year => format!("{year:04}"),
-            Granularity::Decade => format!("{:04}s", year.div_euclid(10) * 10),
-        }
-    }
-}
-
-/// A decimal number as written: mantissa · 10^-decimals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decimal {
-    /// All digits, signed.
-    pub mantissa: i64,
-    /// Digits after the point.
-    pub decimals: u32,
-}
-
-impl Decimal {
-    /// Reads `-12`, `3.50`; no exponents, at most 18 digits.
-    pub fn parse(text: &str) -> Option<Decimal> {
-        let text = text.trim();
-        let (sign, digits) = match text.as_bytes().first()? {
-            b'-' => (-1, &text[1..]),
-            b'+' => (1, &text[1..]),
-            _ => (1, text),
-        };
-        let (mut mantissa, mut decimals, mut point, mut any) = (0i64, 0, false, 0);
-        for b in digits.bytes() {
-            match b {
-                b'0'..=b'9' => {
-                    mantissa = mantissa.checked_mul(10)?.checked_add(i64::from(b - b'0'))?;
-                    decimals += u32::from(point);
-                    any += 1;
-                }
-                b'.' if !point => point = true,
-                _ => return None,
-            }
-        }
-        (any > 0 && any <= 18).then_some(Decimal { mantissa: sign * mantissa, decimals })
-    }
-
-    /// The number in units of 10^-decimals; `None` if that does not fit.
-    pub fn units(self, decimals: u32) -> Option<i64> {
-        self.mantissa.checked_mul(10i64.checked_pow(decimals.checked_sub(self.decimals)?)?)
-    }
-
-    /// Writes it as text, all decimals shown.
-    pub fn show(units: i64, decimals: u32) -> String {
-        if decimals == 0 {
-            return units.to_string();
-        }
-        let (power, sign) = (10u64.pow(decimals), if units < 0 { "-" } else { "" });
-        let (int, frac) = (units.unsigned_abs() / power, units.unsigned_abs() % power);
-        format!("{sign}{int}.{frac:0width$}", width = decimals as usize)
-    }
-}
-
-/// Days since 1970-01-01 of `YYYY-MM-DD`; a time of day after it is ignored.
-pub fn parse_date(text: &str) -> Option<i64> {
-    let text = text.trim();
-    let bytes = text.as_bytes();
-    let day_only = bytes.len() == 10 || matches!(bytes.get(10), Some(b'T' | b' '));
-    if !day_only || bytes[4] != b'-' || bytes[7] != b'-' {
-        return None;
-    }
-    let number = |range: std::ops::Range<usize>| {
-        bytes[range].iter().try_fold(0i64, |n, b| b.is_ascii_digit().then(|| n * 10 + i64::from(b - b'0')))
-    };
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let in_month = *days.get(usize::try_from(month - 1).ok()?)?;
-    (1..=in_month).contains(&day).then(|| days_from_civil(year, month, day))
-}
-
-/// Days since 1970-01-01 (proleptic Gregorian; Howard Hinnant's method: years start in March, so the leap day is last).
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let y = if month <= 2 { year - 1 } else { year };
-    let (era, yoe) = (y.div_euclid(400), y.rem_euclid(400));
-    let doy = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719_468
-}
-
-/// Year, month, day of a day number.
-fn civil(day: i64) -> (i64, i64, i64) {
-    let z = day + 719_468;
-    let (era, doe) = (z.div_euclid(146_097), z.rem_euclid(146_097));
-    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let month = if mp < 10 { mp + 3 } else { mp - 9 };
-    (yoe + era * 400 + i64::from(month <= 2), month, doy - (153 * mp + 2) / 5 + 1)
-}
-
-fn iso_date(day: i64) -> String {
-    let (y, m, d) = civil(day);
-    format!("{y:04}-{m:02}-{d:02}")
-}
 
 /// A node above the leaves: a label, the run of leaves below it, and its place in the tree.
 #[derive(Clone, Debug)]
@@ -240,47 +54,6 @@ pub struct Taxonomy {
 }
 
 impl Taxonomy {
-    /// Makes the taxonomy of a rule that needs no file, for the distinct values of a column (without the missing one).
-    pub fn generate(rule: &Rule, column: &str, values: &[&str], has_missing: bool) -> Result<Taxonomy, Problems> {
-        match rule {
-            Rule::File { .. } => unreachable!("a file is read with `from_rows`"),
-            Rule::Intervals(rule) => intervals(rule, column, values, has_missing),
-            Rule::Dates(units) => dates(units, column, values, has_missing),
-            Rule::Prefix(lengths) => prefix(lengths, values, has_missing).unambiguous(&format!("column `{column}`")),
-            Rule::Flat => flat(values, has_missing).unambiguous(&format!("column `{column}`")),
-            Rule::Nested(tree) => nested(tree, column, has_missing),
-        }
-    }
-
-    /// Builds from the rows of an ARX-style file: leaf first, root last. `name` is the file's, for messages.
-    pub fn from_rows(
-        name: &str,
-        mut rows: Vec<Vec<String>>,
-        ordered: bool,
-        has_missing: bool,
-    ) -> Result<Taxonomy, Problems> {
-        check_rows(name, &rows)?;
-        let width = rows[0].len();
-        let order = depth_first(&rows);
-        if ordered && !order.is_sorted() {
-            return Err(Problem::new(format!(
-                "taxonomy `{name}` is declared ordered but the leaves of a node are not neighbours"
-            ))
-            .hint("sort its lines, or leave out `ordered = true`")
-            .into());
-        }
-        let mut rows: Vec<Vec<String>> = order.iter().map(|&i| std::mem::take(&mut rows[i])).collect();
-        let mut leaves: Vec<String> = rows.iter_mut().map(|row| std::mem::take(&mut row[0])).collect();
-        // A file that lists the missing value itself decides where it belongs, unless that is last anyway.
-        let has_missing = has_missing && !leaves.iter().any(String::is_empty);
-        if has_missing {
-            leaves.push(String::new());
-        }
-        let scale = if ordered { Scale::Ordinal } else { Scale::Nominal };
-        grow(scale, leaves, Vec::new(), has_missing, width - 1, |level, leaf| Cow::Borrowed(&rows[leaf][level]))
-            .unambiguous(&format!("taxonomy `{name}`"))
-    }
-
     /// Number of leaf codes.
     pub fn leaves(&self) -> usize {
         self.leaves.len()
@@ -319,6 +92,24 @@ impl Taxonomy {
     /// The leaf code of every leaf text.
     pub fn codes(&self) -> HashMap<&str, u32, foldhash::fast::FixedState> {
         self.leaves.iter().enumerate().map(|(i, text)| (text.as_str(), i as u32)).collect()
+    }
+
+    /// The leaf that a text of the data stands for. On a number or date scale that is the leaf at its place, however the
+    /// text writes it.
+    pub fn find(&self, text: &str) -> Option<u32> {
+        let place = match self.scale {
+            _ if text.is_empty() => None,
+            Scale::Number { decimals } => Decimal::parse(text).and_then(|d| d.units(decimals)),
+            Scale::Date => parse_date(text),
+            _ => None,
+        };
+        match place {
+            Some(place) => {
+                let real = self.leaves.len() - usize::from(self.has_missing);
+                self.positions[..real].binary_search(&place).ok().map(|i| i as u32)
+            }
+            None => self.labels.get(text).copied().filter(|&id| (id as usize) < self.leaves.len()),
+        }
     }
 
     /// The run of the node at a level above the leaf; level 0 is the leaf itself.
@@ -395,14 +186,14 @@ impl Taxonomy {
         if !self.is_ordered() {
             return None;
         }
-        let inner = label.strip_prefix('[')?.strip_suffix(']')?;
-        // The ends may contain `, ` themselves, so every place is tried.
-        inner.match_indices(", ").find_map(|(i, sep)| {
-            let first = *self.labels.get(&inner[..i])?;
-            let last = *self.labels.get(&inner[i + sep.len()..])?;
-            let (first, last) = (self.run(first), self.run(last));
-            (first.first <= last.last).then(|| Run::new(first.first, last.last))
-        })
+        let inner = label.strip_prefix('[').and_then(|l| l.strip_suffix(']'));
+        match inner.and_then(|l| l.split_once(", ")) {
+            Some((first, last)) => {
+                let (first, last) = (self.find(first)?, self.find(last)?);
+                (first <= last).then(|| Run::new(first, last))
+            }
+            None => self.find(label).map(|leaf| Run::new(leaf, leaf)),
+        }
     }
 
     /// Number of domain values under a published run: what losses are measured in. On a number or date scale the
@@ -473,7 +264,7 @@ impl Taxonomy {
 
 /// Builds tree, ladder and labels bottom-up from the label of every leaf at every level (1 … levels). Labels of one
 /// node are neighbours, since the leaves are in depth-first order; a missing leaf stands directly under the root.
-fn grow<'a>(
+pub(crate) fn grow<'a>(
     scale: Scale,
     leaves: Vec<String>,
     positions: Vec<i64>,
@@ -547,7 +338,7 @@ impl Taxonomy {
     }
 
     /// Refuses values that are written like a group of values (`*`, `13***`): a published label has one meaning.
-    fn unambiguous(self, of: &str) -> Result<Taxonomy, Problems> {
+    pub(crate) fn unambiguous(self, of: &str) -> Result<Taxonomy, Problems> {
         let id = |i: usize| (self.leaves.len() + i) as u32;
         let nodes = (0..self.nodes.len()).map(|i| (&self.nodes[i].label, id(i)));
         let aliases = self.aliases.iter().map(|(&(_, id), label)| (label, id));
@@ -559,336 +350,12 @@ impl Taxonomy {
     }
 }
 
-/// The lines of a file in depth-first order: at every level nodes stand in the order of their first line.
-fn depth_first(rows: &[Vec<String>]) -> Vec<usize> {
-    let width = rows[0].len();
-    let mut rank: Vec<HashMap<&str, usize>> = vec![HashMap::new(); width];
-    for (i, row) in rows.iter().enumerate() {
-        for (level, label) in row.iter().enumerate() {
-            rank[level].entry(label).or_insert(i);
-        }
-    }
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_cached_key(|&i| (0..width).rev().map(|l| rank[l][rows[i][l].as_str()]).collect::<Vec<_>>());
-    order
-}
-
-/// What can be wrong with the rows of a taxonomy file, all of it.
-fn check_rows(name: &str, rows: &[Vec<String>]) -> Result<(), Problems> {
-    let mut problems = Problems::default();
-    let Some(first) = rows.first() else {
-        return Err(Problem::new(format!("taxonomy `{name}` is empty"))
-            .hint("give one line per value: the value, then its ancestors up to one root, separated by `;`")
-            .into());
-    };
-    let width = first.len();
-    let ragged: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].len() != width).collect();
-    if let Some(&i) = ragged.first() {
-        let more = if ragged.len() > 1 { format!(" (and {} more lines)", ragged.len() - 1) } else { String::new() };
-        let found = rows[i].len();
-        return Err(Problem::new(format!(
-            "taxonomy `{name}`, line {}: {found} columns, but line 1 has {width}{more}",
-            i + 1
-        ))
-        .hint("every line needs the value and one ancestor per level; repeat a label where a level adds nothing")
-        .into());
-    }
-    if width < 2 {
-        problems.push(
-            Problem::new(format!("taxonomy `{name}` has one column only")).hint(
-                "each line is a value and its ancestors, separated by `;`; for value-or-nothing use `flat = true`",
-            ),
-        );
-        return problems.or(());
-    }
-    let mut seen = HashMap::new();
-    for (i, row) in rows.iter().enumerate() {
-        if let Some(j) = seen.insert(row[0].as_str(), i) {
-            problems.push(Problem::new(format!(
-                "taxonomy `{name}`, line {}: the value `{}` is listed already on line {}",
-                i + 1,
-                row[0],
-                j + 1
-            )));
-        }
-        if row[width - 1] != first[width - 1] {
-            problems.push(
-                Problem::new(format!(
-                    "taxonomy `{name}`, line {}: the root is `{}`, but on line 1 it is `{}`",
-                    i + 1,
-                    row[width - 1],
-                    first[width - 1]
-                ))
-                .hint("end every line with the same root, for example `*`"),
-            );
-        }
-    }
-    for level in 1..width - 1 {
-        let mut parent: HashMap<&str, (&str, usize)> = HashMap::new();
-        for (i, row) in rows.iter().enumerate() {
-            let (known, line) = *parent.entry(&row[level]).or_insert((&row[level + 1], i + 1));
-            if known != row[level + 1] {
-                problems.push(Problem::new(format!(
-                    "taxonomy `{name}`, line {}: `{}` is below `{}`, but on line {line} it is below `{known}`",
-                    i + 1,
-                    row[level],
-                    row[level + 1],
-                )));
-            }
-        }
-    }
-    two_meanings(name, rows, &mut problems);
-    if problems.0.len() > 10 {
-        let more = problems.0.len() - 10;
-        problems.0.truncate(10);
-        problems.push(Problem::new(format!("taxonomy `{name}`: {more} more problems like these")));
-    }
-    problems.or(())
-}
-
-/// A label that names different sets of values at different levels would make a release ambiguous.
-fn two_meanings(name: &str, rows: &[Vec<String>], problems: &mut Problems) {
-    let mut sets: HashMap<&str, (usize, Vec<usize>)> = HashMap::new();
-    for level in 0..rows[0].len() {
-        let mut here: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (i, row) in rows.iter().enumerate() {
-            here.entry(&row[level]).or_default().push(i);
-        }
-        // In the order of the lines, so that the same file gives the same messages.
-        for label in rows.iter().map(|row| row[level].as_str()) {
-            let Some(members) = here.remove(label) else { continue };
-            if let Some((other, known)) = sets.get(label) {
-                if *known != members {
-                    problems.push(
-                        Problem::new(format!(
-                            "taxonomy `{name}`: `{label}` in column {} stands for other values than in column {}",
-                            level + 1,
-                            other + 1
-                        ))
-                        .hint("rename one of them, so that a published value has one meaning"),
-                    );
-                }
-            } else {
-                sets.insert(label, (level, members));
-            }
-        }
-    }
-}
-
-/// Splits the text of an ARX-style file in rows; `;` or `,` or tab, whichever the first line has. Fields may be quoted.
-pub fn parse_rows(name: &str, text: &str) -> Result<Vec<Vec<String>>, Problems> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let first = text.lines().next().unwrap_or("");
-    let delimiter = [';', '\t', ','].into_iter().find(|&d| first.contains(d)).unwrap_or(';');
-    let mut rows = Vec::new();
-    for (i, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        match split_line(line, delimiter) {
-            Some(row) => rows.push(row),
-            None => {
-                return Err(Problem::new(format!("taxonomy `{name}`, line {}: a quote is not closed", i + 1)).into());
-            }
-        }
-    }
-    Ok(rows)
-}
-
-fn split_line(line: &str, delimiter: char) -> Option<Vec<String>> {
-    if !line.contains('"') {
-        return Some(line.split(delimiter).map(str::to_owned).collect());
-    }
-    let (mut fields, mut field, mut quoted) = (Vec::new(), String::new(), false);
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                field.push('"');
-            }
-            '"' if quoted => quoted = false,
-            '"' if field.is_empty() => quoted = true,
-            c if c == delimiter && !quoted => fields.push(std::mem::take(&mut field)),
-            c => field.push(c),
-        }
-    }
-    fields.push(field);
-    (!quoted).then_some(fields)
-}
-
-/// Writes rows as an ARX-style file, fields quoted where needed.
-pub fn write_rows(rows: &[Vec<String>]) -> String {
-    let mut out = String::new();
-    for row in rows {
-        for (i, field) in row.iter().enumerate() {
-            if i > 0 {
-                out.push(';');
-            }
-            if field.contains([';', '"', '\n']) {
-                let _ = write!(out, "\"{}\"", field.replace('"', "\"\""));
-            } else {
-                out.push_str(field);
-            }
-        }
-        out.push('\n');
-    }
-    out
-}
-
-/// Text of each value with its place, in order; or a problem that says how many values are not of the kind.
-fn place_all(
-    column: &str,
-    kind: &str,
-    hint: &str,
-    values: &[&str],
-    place: impl Fn(&str) -> Option<i64>,
-) -> Result<(Vec<String>, Vec<i64>), Problems> {
-    let mut placed: Vec<(i64, &str)> = Vec::with_capacity(values.len());
-    let mut bad = 0;
-    for value in values {
-        match place(value) {
-            Some(p) => placed.push((p, value)),
-            None => bad += 1,
-        }
-    }
-    if bad > 0 {
-        let what = if bad == 1 { "value that is" } else { "values that are" };
-        return Err(Problem::new(format!("column `{column}` has {bad} distinct {what} not {kind}")).hint(hint).into());
-    }
-    placed.sort_unstable();
-    Ok((placed.iter().map(|p| p.1.to_owned()).collect(), placed.iter().map(|p| p.0).collect()))
-}
-
-/// Leaves of a scale with room for the missing value, which has no place of its own.
-fn with_missing(mut leaves: Vec<String>, mut places: Vec<i64>, has_missing: bool) -> (Vec<String>, Vec<i64>) {
-    if has_missing {
-        leaves.push(String::new());
-        places.push(places.last().copied().unwrap_or(0));
-    }
-    (leaves, places)
-}
-
-fn intervals(rule: &Intervals, column: &str, values: &[&str], has_missing: bool) -> Result<Taxonomy, Problems> {
-    let parsed = values.iter().filter_map(|v| Decimal::parse(v));
-    let given = rule.widths.iter().chain(&rule.low).chain(&rule.high).copied();
-    let decimals = parsed.chain(given).map(|d| d.decimals).max().unwrap_or(0);
-    let hint = format!("give `{column}` another taxonomy, or list the text that means missing under `missing`");
-    let kind = "numbers of at most 18 digits";
-    let (leaves, places) = place_all(column, kind, &hint, values, |v| Decimal::parse(v)?.units(decimals))?;
-    let (leaves, places) = with_missing(leaves, places, has_missing);
-    let units = |d: &Decimal| d.units(decimals).unwrap_or(i64::MAX);
-    let widths: Vec<i64> = rule.widths.iter().map(units).collect();
-    let (low, high) = (rule.low.as_ref().map(units), rule.high.as_ref().map(units));
-    let show = |units| Decimal::show(units, decimals);
-    let places_copy = places.clone();
-    let label = move |level: usize, leaf: usize| {
-        let Some(&width) = widths.get(level - 1) else { return Cow::Borrowed(ROOT) };
-        let place = places_copy[leaf];
-        if let Some(low) = low.filter(|&low| place < low) {
-            return Cow::Owned(format!("<{}", show(low)));
-        }
-        if let Some(high) = high.filter(|&high| place >= high) {
-            return Cow::Owned(format!(">={}", show(high)));
-        }
-        let from = place.div_euclid(width) * width;
-        let to = from.saturating_add(width);
-        let (from, to) = (low.map_or(from, |l| from.max(l)), high.map_or(to, |h| to.min(h)));
-        Cow::Owned(format!("[{}, {})", show(from), show(to)))
-    };
-    Ok(grow(Scale::Number { decimals }, leaves, places, has_missing, rule.widths.len() + 1, label))
-}
-
-fn dates(units: &[Granularity], column: &str, values: &[&str], has_missing: bool) -> Result<Taxonomy, Problems> {
-    let hint = "write dates as YYYY-MM-DD, or list the text that means missing under `missing`";
-    let (leaves, places) = place_all(column, "dates of the form YYYY-MM-DD", hint, values, parse_date)?;
-    let (leaves, places) = with_missing(leaves, places, has_missing);
-    let days = places.clone();
-    let label = move |level: usize, leaf: usize| match units.get(level - 1) {
-        Some(unit) => Cow::Owned(unit.label(days[leaf])),
-        None => Cow::Borrowed(ROOT),
-    };
-    Ok(grow(Scale::Date, leaves, places, has_missing, units.len() + 1, label))
-}
-
-fn prefix(lengths: &[usize], values: &[&str], has_missing: bool) -> Taxonomy {
-    let mut leaves: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
-    leaves.sort_unstable();
-    let longest = leaves.iter().map(|v| v.chars().count()).max().unwrap_or(0);
-    let lengths: Vec<usize> = if lengths.is_empty() {
-        (1..longest).rev().collect()
-    } else {
-        lengths.iter().copied().filter(|&l| l < longest).collect()
-    };
-    if has_missing {
-        leaves.push(String::new());
-    }
-    let texts = leaves.clone();
-    let levels = lengths.len() + 1;
-    let label = move |level: usize, leaf: usize| match lengths.get(level - 1) {
-        // Where nothing is cut off the value stands for itself, not for all that start with it.
-        Some(&keep) if texts[leaf].chars().count() < keep => Cow::Owned(texts[leaf].clone()),
-        Some(&keep) => {
-            let kept: String = texts[leaf].chars().take(keep).collect();
-            let mask = longest.saturating_sub(kept.chars().count());
-            Cow::Owned(kept + &"*".repeat(mask))
-        }
-        None => Cow::Borrowed(ROOT),
-    };
-    grow(Scale::Nominal, leaves, Vec::new(), has_missing, levels, label)
-}
-
-fn flat(values: &[&str], has_missing: bool) -> Taxonomy {
-    // Numbers stand in numeric order, so that an ordered distance on a flat sensitive attribute means what it says.
-    let mut leaves: Vec<&str> = values.to_vec();
-    let key = |v: &str| Decimal::parse(v).map(|d| d.mantissa as f64 / 10f64.powi(d.decimals as i32));
-    if leaves.iter().all(|v| key(v).is_some()) {
-        leaves.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal).then(a.cmp(b)));
-    } else {
-        leaves.sort_unstable();
-    }
-    let mut leaves: Vec<String> = leaves.into_iter().map(str::to_owned).collect();
-    if has_missing {
-        leaves.push(String::new());
-    }
-    grow(Scale::Nominal, leaves, Vec::new(), has_missing, 1, |_, _| Cow::Borrowed(ROOT))
-}
-
-fn nested(tree: &Tree, column: &str, has_missing: bool) -> Result<Taxonomy, Problems> {
-    let mut rows = Vec::new();
-    climb(tree, &mut Vec::new(), &mut rows);
-    let width = rows.iter().map(Vec::len).max().unwrap_or(0);
-    // Leaves nearer to the root repeat themselves until the levels meet.
-    for row in &mut rows {
-        let leaf = row[0].clone();
-        while row.len() < width {
-            row.insert(1, leaf.clone());
-        }
-    }
-    Taxonomy::from_rows(&format!("attributes.{column}.taxonomy.nested"), rows, false, has_missing)
-}
-
-fn climb(tree: &Tree, above: &mut Vec<String>, rows: &mut Vec<Vec<String>>) {
-    above.push(tree.label.clone());
-    if tree.children.is_empty() {
-        rows.push(above.iter().rev().cloned().collect());
-    }
-    for child in &tree.children {
-        climb(child, above, rows);
-    }
-    above.pop();
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn rows(text: &str) -> Vec<Vec<String>> {
         parse_rows("t", text).unwrap()
-    }
-
-    fn messages(result: Result<Taxonomy, Problems>) -> String {
-        result.err().map(|p| p.to_string()).unwrap_or_default()
     }
 
     #[test]
@@ -909,20 +376,6 @@ mod tests {
         assert_eq!(t.parse("Artist"), Some(run("Writer", "Dancer")));
         assert_eq!(t.children(t.root()).len(), 3, "two groups and the missing value");
         assert_eq!(t.size(run("Writer", "Dancer")), 2);
-    }
-
-    #[test]
-    fn every_mistake_in_a_file_is_named() {
-        let bad = messages(Taxonomy::from_rows("f", rows("a;x;*\nb;x;*\na;x;*\nc;y;+\n"), false, false));
-        assert!(bad.contains("line 3: the value `a` is listed already on line 1"), "{bad}");
-        assert!(bad.contains("line 4: the root is `+`, but on line 1 it is `*`"), "{bad}");
-        let two = messages(Taxonomy::from_rows("f", rows("a;x;p;*\nb;x;q;*\n"), false, false));
-        assert!(two.contains("line 2: `x` is below `q`, but on line 1 it is below `p`"), "{two}");
-        let ragged = messages(Taxonomy::from_rows("f", rows("a;x;*\nb;*\n"), false, false));
-        assert!(ragged.contains("line 2: 2 columns, but line 1 has 3"), "{ragged}");
-        assert!(messages(Taxonomy::from_rows("f", vec![], false, false)).contains("is empty"));
-        let again = messages(Taxonomy::from_rows("f", rows("a;x;*\nb;x;*\nx;y;*\n"), false, false));
-        assert!(again.contains("stands for other values"), "{again}");
     }
 
     #[test]
@@ -949,41 +402,6 @@ mod tests {
             let named = self.labels.iter().filter(|&(_, &i)| i == id).map(|(l, _)| l.clone());
             // A level that only renames a leaf is an alias; prefer what is not the leaf itself.
             named.max_by_key(|l| (l != leaf, l.len())).unwrap_or_default()
-        }
-    }
-
-    #[test]
-    fn dates_know_the_calendar() {
-        assert_eq!(parse_date("1970-01-01"), Some(0));
-        assert_eq!(parse_date("2000-03-01"), Some(11_017));
-        assert_eq!(parse_date("2024-02-29 10:00"), Some(19_782));
-        for bad in ["2023-02-29", "2023-13-01", "1.2.2023", "2023-1-1", "", "2023-01-01x"] {
-            assert_eq!(parse_date(bad), None, "{bad}");
-        }
-        for day in -800_000..800_000 {
-            assert_eq!(parse_date(&iso_date(day)).unwrap_or(day), day);
-        }
-        assert_eq!(Granularity::Week.label(parse_date("2026-11-15").unwrap()), "week of 2026-11-09");
-        assert_eq!(Granularity::Quarter.label(parse_date("2026-11-15").unwrap()), "2026-Q4");
-    }
-
-    #[test]
-    fn prefixes_mask_from_the_right() {
-        let t = Taxonomy::generate(&Rule::Prefix(vec![]), "zip", &["13053", "13068", "14850", "14853"], false).unwrap();
-        assert_eq!(t.levels(), 5);
-        assert_eq!(t.label(Run::new(0, 1)), "130**");
-        assert_eq!(t.label(Run::new(2, 3)), "1485*");
-        assert_eq!(t.label(t.root()), "1****");
-        assert_eq!(t.parse("1****"), Some(t.root()));
-    }
-
-    #[test]
-    fn decimals_keep_their_places() {
-        assert_eq!(Decimal::parse("-3.50"), Some(Decimal { mantissa: -350, decimals: 2 }));
-        assert_eq!(Decimal::show(-350, 2), "-3.50");
-        assert_eq!(Decimal::show(5, 3), "0.005");
-        for bad in ["", "-", ".", "1e5", "1.2.3", "1234567890123456789", "é"] {
-            assert_eq!(Decimal::parse(bad), None, "{bad}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::catalogue::{Entry, Parameters};
 use crate::class::EquivalenceClass;
-use crate::model::{Concern, Context, Model};
+use crate::model::{Concern, Context, Measured, Model, Worst};
 use crate::problem::Problem;
 use crate::release::Form;
 use crate::table::{Distribution, Table};
@@ -92,7 +92,7 @@ impl Goal<'_> {
                     verdict.measured
                 ))
                 .hint(match r.model.worst_is() {
-                    crate::model::Worst::Smallest => format!("at most {} can be asked of these data", verdict.measured),
+                    Worst::Smallest => format!("at most {} can be asked of these data", verdict.measured),
                     crate::model::Worst::Largest => {
                         format!("more than {} must be allowed for these data", verdict.measured)
                     }

@@ -7,7 +7,8 @@
 //! domain (ties: the order of the policy). Numbers, dates and ordered categories are cut between two values; other
 //! categories are cut at their taxonomy, the part's node into its children. If both sides (all non-empty children) keep
 //! the models the cut is made and each side goes on by itself; otherwise the next widest quasi-identifier is tried. A
-//! part that allows no cut is an equivalence class.
+//! part that allows no cut is an equivalence class. Where a number or date is missing, those records are cut off first
+//! if they may stand alone, because no range can say "or missing".
 //!
 //! - `cut = "nearest"` tries every place on a quasi-identifier and takes the allowable one nearest the median.
 //!   `cut = "median"` tries the median only, as printed in many texts; with repeated values it often fails, leaves
@@ -20,9 +21,9 @@
 //!
 //! ## Guarantee
 //! Every class keeps every model of the policy: cuts are made only if all parts do, and the models are monotone. If
-//! even the whole table does not, the algorithm refuses. Classes of relaxed partitions of ordered attributes have at
-//! most 2k − 1 records under k-anonymity. Strict ones can hold up to 2d(k − 1) + m, with d attributes and m records at
-//! the most frequent point.
+//! even the whole table does not, the algorithm refuses. Under k-anonymity on ordered attributes, parts of relaxed
+//! partitions have at most 2k − 1 records, or are all identical; parts of strict ones at most 2d(k − 1) + m, with d
+//! attributes and m records at the most frequent point. Parts that show the same region are one class.
 //!
 //! ## Cost
 //! O(n log n) for n distinct rows (records, if relaxed) on all cores; memory of about one copy of the codes.
@@ -95,6 +96,9 @@ impl Algorithm for Mondrian {
                 ))
                 .hint("use an algorithm that searches all generalizations"),
             ]));
+        }
+        if table.rows() == 0 {
+            return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
         }
         let job = Job { how: self, table, goal, progress, done: AtomicU64::new(0), total: table.records() };
         let mut rows = job.pack(seed);
@@ -235,6 +239,9 @@ impl Job<'_> {
         if !self.table.quasi[dim].taxonomy.is_ordered() {
             return self.children_cut(rows, dim, tight);
         }
+        if let Some(cut) = self.missing_cut(rows, total, dim, tight) {
+            return Some(cut);
+        }
         if self.how.relaxed
             && let Some(cut) = self.halves_cut(rows, dim)
         {
@@ -256,6 +263,24 @@ impl Job<'_> {
             && (self.goal.size_decides()
                 || used.iter().all(|run| self.goal.holds(&self.class_of(rows, |row| run.contains(row[dim])))));
         allowed.then_some(Cut::Children(used))
+    }
+
+    /// The records without a value, cut off from the others: a range cannot say "or missing", so a part that mixes them
+    /// shows nothing at all. Tried before any other place.
+    fn missing_cut(&self, rows: &[u32], total: u64, dim: usize, tight: Run) -> Option<Cut> {
+        let missing = self.table.quasi[dim].taxonomy.missing().filter(|&m| tight.last == m)?;
+        let without: u64 =
+            rows.chunks_exact(self.stride()).filter(|row| row[dim] == missing).map(|row| self.count(row)).sum();
+        let least = self.goal.least();
+        let cut = missing - 1;
+        let fits = without >= least && total - without >= least;
+        (fits && self.both_sides_hold(rows, dim, cut)).then_some(Cut::Between(cut))
+    }
+
+    /// Whether the records up to a code, and those above it, each keep the goal. Their sizes are known to suffice.
+    fn both_sides_hold(&self, rows: &[u32], dim: usize, cut: u32) -> bool {
+        let holds = |upper: bool| self.goal.holds(&self.class_of(rows, |row| (row[dim] > cut) == upper));
+        self.goal.size_decides() || (holds(false) && holds(true))
     }
 
     /// The records in order of their code, cut in the middle; equal codes may fall on both sides.
@@ -291,8 +316,7 @@ impl Job<'_> {
         } else {
             places.iter().copied().filter(fits).min_by_key(|(_, left)| (2 * left).abs_diff(total))?
         };
-        let side = |cut: u32, upper: bool| self.class_of(rows, |row| (row[dim] > cut) == upper);
-        if self.goal.size_decides() || (self.goal.holds(&side(best.0, false)) && self.goal.holds(&side(best.0, true))) {
+        if self.both_sides_hold(rows, dim, best.0) {
             return Some(Cut::Between(best.0));
         }
         if self.how.median_only { None } else { self.sweep(rows, total, dim, &places) }

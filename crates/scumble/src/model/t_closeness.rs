@@ -7,7 +7,8 @@
 //!
 //! - `equal`: every two values are 1 apart; the distance is ½ Σ |pᵢ − qᵢ|.
 //! - `ordered`: the m values that occur in the table in their order, neighbours 1/(m − 1) apart:
-//!   1/(m − 1) · Σᵢ |Σ_{j ≤ i} (p_j − q_j)|. Numbers are ranked, not measured, as in the paper.
+//!   1/(m − 1) · Σᵢ |Σ_{j ≤ i} (p_j − q_j)|. Numbers are ranked, not measured, as in the paper;
+//!   the missing value stands last.
 //! - `hierarchical`: two values are as far apart as the level of their lowest common ancestor in the attribute's
 //!   taxonomy, divided by its height.
 //!

@@ -256,7 +256,9 @@ impl Mondrian<'_> {
         } else {
             places.sort_by_key(|&cut| (2 * left(cut)).abs_diff(total));
         }
-        places.into_iter().find_map(|cut| {
+        // Records without a value are parted from the others before anything else is tried.
+        let missing = self.table.quasi[dim].taxonomy.missing().filter(|&m| m == range.last);
+        missing.map(|m| m - 1).into_iter().chain(places).find_map(|cut| {
             let (a, b): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&r| self.code(dim, r) <= cut);
             (self.allowed(&a) && self.allowed(&b)).then(|| {
                 vec![(a, Run { first: region.first, last: cut }), (b, Run { first: cut + 1, last: region.last })]
