@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 use scumble::catalogue;
 use scumble::problem::{Problem, Problems};
 use scumble_io::columns::ReadOptions;
+use scumble_io::publisher::Watcher;
 use scumble_io::staging::Slot;
 use scumble_io::{check, inspect, publisher};
 use std::path::PathBuf;

@@ -23,6 +23,7 @@ use scumble::risk::assess;
 use scumble::table::{Attribute, number_tuples};
 use scumble::taxonomy::{Decimal, ROOT, Rule, Scale, Taxonomy, parse_date};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +48,7 @@ impl<'a> Labelled<'a> {
     }
 
     /// The number of the distinct run of each record, and the distinct runs.
-    fn numbered(&self) -> (Vec<u32>, Vec<Run>) {
+    fn numbered(&self) -> (Cow<'a, [u32]>, Vec<Run>) {
         let mut runs: Vec<Run> = Vec::new();
         let mut place: HashMap<Run, u32> = HashMap::new();
         let number: Vec<u32> = self
@@ -60,14 +61,21 @@ impl<'a> Labelled<'a> {
                 })
             })
             .collect();
-        (self.codes.iter().map(|&c| number[c as usize]).collect(), runs)
+        // Usually every text is another run; then the codes are the numbers.
+        let codes = if runs.len() == number.len() {
+            Cow::Borrowed(self.codes)
+        } else {
+            self.codes.iter().map(|&c| number[c as usize]).collect()
+        };
+        (codes, runs)
     }
 }
 
 /// The equivalence classes of records by their published values, in the order of their regions.
 pub fn classes_of(rows: usize, quasi: &[Labelled<'_>], sensitive: &[Labelled<'_>]) -> Vec<EquivalenceClass> {
-    let numbered: Vec<(Vec<u32>, Vec<Run>)> = quasi.par_iter().map(Labelled::numbered).collect();
-    let (codes, runs): (Vec<Vec<u32>>, Vec<Vec<Run>>) = numbered.into_iter().unzip();
+    let numbered: Vec<(Cow<'_, [u32]>, Vec<Run>)> = quasi.par_iter().map(Labelled::numbered).collect();
+    let codes: Vec<&[u32]> = numbered.iter().map(|(codes, _)| &**codes).collect();
+    let runs: Vec<&[Run]> = numbered.iter().map(|(_, runs)| runs.as_slice()).collect();
     let sizes: Vec<u64> = runs.iter().map(|r| r.len() as u64).collect();
     let (class_of, firsts) = if codes.is_empty() { (vec![0; rows], vec![0]) } else { number_tuples(&codes, &sizes) };
     let mut classes: Vec<EquivalenceClass> = firsts
@@ -94,8 +102,7 @@ pub fn classes_of(rows: usize, quasi: &[Labelled<'_>], sensitive: &[Labelled<'_>
 
 /// Per class the values of a sensitive attribute with their counts.
 fn count_values(class_of: &[u32], classes: usize, s: &Labelled<'_>) -> Vec<Vec<(u32, u64)>> {
-    let columns = [class_of.to_vec(), s.codes.to_vec()];
-    let (pair_of, firsts) = number_tuples(&columns, &[classes as u64, s.runs.len() as u64]);
+    let (pair_of, firsts) = number_tuples(&[class_of, s.codes], &[classes as u64, s.runs.len() as u64]);
     let mut counts = vec![0u64; firsts.len()];
     pair_of.iter().for_each(|&p| counts[p as usize] += 1);
     let mut per_class = vec![Vec::new(); classes];
@@ -433,7 +440,7 @@ fn locate(release: &Release, register: &columns::Columns, plan: &Plan) -> Result
         codes.push(c.codes.iter().map(|&code| leaf[code as usize]).collect::<Vec<u32>>());
     }
     let sizes: Vec<u64> = release.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
-    let (tuple_of, firsts) = number_tuples(&codes, &sizes);
+    let (tuple_of, firsts) = number_tuples(&codes.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes);
     let mut people = vec![0u64; firsts.len()];
     tuple_of.iter().for_each(|&t| people[t as usize] += 1);
     // Candidates by the attribute that tells most classes apart; the others are compared one by one.

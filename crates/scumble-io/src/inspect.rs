@@ -272,7 +272,7 @@ fn search(
 fn alone(profiles: &mut [Profile], columns: &[usize]) -> u64 {
     let sizes: Vec<u64> = columns.iter().map(|&i| profiles[i].counts.len() as u64).collect();
     let codes: Vec<Vec<u32>> = columns.iter().map(|&i| std::mem::take(&mut profiles[i].codes)).collect();
-    let (numbers, firsts) = number_tuples(&codes, &sizes);
+    let (numbers, firsts) = number_tuples(&codes.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes);
     let mut counts = vec![0u32; firsts.len()];
     numbers.iter().for_each(|&n| counts[n as usize] += 1);
     counts.iter().filter(|&&n| n == 1).count() as u64

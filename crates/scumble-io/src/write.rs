@@ -24,7 +24,10 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 /// About so many records are formatted as one piece of work.
-const PIECE: usize = 16_384;
+const PIECE: usize = 8_192;
+
+/// So many pieces are formatted at a time while the ones before are written.
+const BATCH: usize = 16;
 
 /// Everything needed to write rows: the form, and the records of each distinct row where they matter.
 pub struct Rows<'a> {
@@ -42,7 +45,9 @@ pub struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// Plans the writing.
     pub fn new(extract: &'a Extract, form: &'a Generalized, seed: u64) -> Rows<'a> {
-        let records = (!extract.plain.is_empty()).then(|| by_row(extract, seed));
+        let members: usize = form.classes.iter().map(|c| c.members.len()).sum();
+        let divided = members + form.suppressed.len() > extract.table.rows();
+        let records = (!extract.plain.is_empty()).then(|| by_row(extract, divided, seed));
         let mut pieces = vec![0];
         let mut starts = Vec::new();
         let mut used = vec![0u32; if records.is_some() { extract.table.rows() } else { 0 }];
@@ -92,9 +97,9 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The records of each distinct row, in an order that only the seed knows: when a row is divided between classes, the
-/// order of the extract must not decide who goes where.
-fn by_row(extract: &Extract, seed: u64) -> (Vec<u32>, Vec<u32>) {
+/// The records of each distinct row. If a row is divided between classes their order is one that only the seed knows:
+/// the order of the extract must not decide who goes where.
+fn by_row(extract: &Extract, divided: bool, seed: u64) -> (Vec<u32>, Vec<u32>) {
     let mut first = vec![0u32; extract.table.rows() + 1];
     for &row in &extract.row_of {
         first[row as usize + 1] += 1;
@@ -103,7 +108,9 @@ fn by_row(extract: &Extract, seed: u64) -> (Vec<u32>, Vec<u32>) {
         first[i] += first[i - 1];
     }
     let mut order: Vec<u32> = (0..extract.row_of.len() as u32).collect();
-    order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    if divided {
+        order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    }
     let mut next = first.clone();
     let mut records = vec![0u32; order.len()];
     for record in order {
@@ -138,12 +145,12 @@ pub fn csv(
     let texts: Vec<Texts<'_>> = layout.par_iter().map(|cell| texts(rows, cell, delimiter)).collect();
     let total = rows.extract.row_of.len() as u64;
     let mut done = 0;
-    let (send, receive) = sync_channel::<(Vec<u8>, u64)>(8);
+    let (send, receive) = sync_channel::<(Vec<u8>, u64)>(BATCH);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             // Pieces are formatted in parallel a few at a time and handed over in order.
             let pieces: Vec<usize> = (0..rows.count()).collect();
-            for batch in pieces.chunks(2 * rayon::current_num_threads().max(1)) {
+            for batch in pieces.chunks(BATCH) {
                 let formatted: Vec<_> = batch.par_iter().map(|&p| format_piece(rows, &texts, p, delimiter)).collect();
                 for buffer in formatted {
                     if send.send(buffer).is_err() {
@@ -213,31 +220,37 @@ fn escape(text: &str, delimiter: u8) -> Vec<u8> {
 }
 
 fn format_piece(rows: &Rows<'_>, texts: &[Texts<'_>], piece: usize, delimiter: u8) -> (Vec<u8>, u64) {
-    let mut out = Vec::with_capacity(PIECE * 16 * texts.len());
+    let mut out = Vec::with_capacity(PIECE * 12 * texts.len());
     let mut written = 0;
     let layout = &rows.extract.layout;
-    let mut fixed: Vec<&[u8]> = vec![&[]; texts.len()];
+    // The cells of a class that are equal in all its rows, neighbours joined with their delimiters: `fixed[i]` stands
+    // before the i-th cell that is not, and the last one at the end.
+    let varying: Vec<usize> = (0..texts.len()).filter(|&i| matches!(texts[i], Texts::Codes(..))).collect();
+    let mut fixed: Vec<Vec<u8>> = vec![Vec::new(); varying.len() + 1];
     rows.visit(piece, |class, members| {
-        for (cell, (slot, text)) in layout.iter().zip(fixed.iter_mut().zip(texts)) {
-            if let (Place::Quasi(i), Texts::Runs(known)) = (cell.place, text) {
-                *slot = known.get(&class.region[i]).map_or(&[], |t| t.as_slice());
+        fixed.iter_mut().for_each(Vec::clear);
+        let mut slot = 0;
+        for (cell, text) in layout.iter().zip(texts) {
+            match (cell.place, text) {
+                (Place::Quasi(i), Texts::Runs(known)) => {
+                    fixed[slot].extend_from_slice(known.get(&class.region[i]).map_or(&[], |t| t.as_slice()));
+                }
+                _ => slot += 1,
             }
+            fixed[slot].push(delimiter);
+        }
+        if let Some(last) = fixed[slot].last_mut() {
+            *last = b'\n';
         }
         for &(row, record) in members {
-            for (i, text) in texts.iter().enumerate() {
-                let text: &[u8] = match text {
-                    Texts::Runs(_) => fixed[i],
-                    Texts::Codes(labels, codes) => {
-                        let plain = matches!(layout[i].place, Place::Plain(_));
-                        &labels[codes[if plain { record } else { row } as usize] as usize]
-                    }
-                };
-                out.extend_from_slice(text);
-                out.push(delimiter);
+            for (before, &i) in fixed.iter().zip(&varying) {
+                out.extend_from_slice(before);
+                if let Texts::Codes(labels, codes) = &texts[i] {
+                    let plain = matches!(layout[i].place, Place::Plain(_));
+                    out.extend_from_slice(&labels[codes[if plain { record } else { row } as usize] as usize]);
+                }
             }
-            if let Some(last) = out.last_mut() {
-                *last = b'\n';
-            }
+            out.extend_from_slice(&fixed[slot]);
         }
         written += members.len() as u64;
     });
@@ -260,7 +273,7 @@ pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync
     let total = rows.extract.row_of.len() as u64;
     let mut done = 0;
     let pieces: Vec<usize> = (0..rows.count()).collect();
-    for batch in pieces.chunks(2 * rayon::current_num_threads().max(1)) {
+    for batch in pieces.chunks(BATCH) {
         let made: Vec<Result<RecordBatch, Problems>> =
             batch.par_iter().map(|&p| piece_batch(rows, &kinds, &schema, p)).collect();
         for batch in made {

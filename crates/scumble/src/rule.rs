@@ -221,7 +221,7 @@ pub fn parse_rows(name: &str, text: &str) -> Result<Vec<Vec<String>>, Problems> 
     let first = text.lines().next().unwrap_or("");
     let delimiter = [';', '\t', ','].into_iter().find(|&d| first.contains(d)).unwrap_or(';');
     let mut rows = Vec::new();
-    for (i, line) in text.trim_end().lines().enumerate() {
+    for (i, line) in text.trim_end_matches(['\n', '\r']).lines().enumerate() {
         if line.trim().is_empty() {
             // Not skipped in silence: the lines in messages would no longer be those of the file.
             let problem = Problem::new(format!("taxonomy `{name}`, line {}: the line is blank", i + 1));

@@ -7,6 +7,7 @@
 use crate::class::{Histogram, Run};
 use crate::taxonomy::Taxonomy;
 use hashbrown::HashTable;
+use rayon::prelude::*;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ impl Table {
     /// Also returns the distinct row of every record.
     pub fn collapse(quasi: Vec<Attribute>, sensitive: Vec<Attribute>, records: Vec<Vec<u32>>) -> (Table, Vec<u32>) {
         let sizes: Vec<u64> = quasi.iter().chain(&sensitive).map(|a| a.taxonomy.leaves() as u64).collect();
-        let (row_of, firsts) = number_tuples(&records, &sizes);
+        let (row_of, firsts) = number_tuples(&records.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes);
         let mut counts = vec![0u32; firsts.len()];
         for &row in &row_of {
             counts[row as usize] += 1;
@@ -147,8 +148,8 @@ impl Distribution {
 ///
 /// As many columns as fit are packed into one 64-bit key by mixed radix, which is exact; when the next one does not
 /// fit, the keys so far are numbered and their numbers, being small, start the next key.
-pub fn number_tuples(columns: &[Vec<u32>], sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
-    let records = columns.first().map_or(0, Vec::len);
+pub fn number_tuples(columns: &[&[u32]], sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
+    let records = columns.first().map_or(0, |c| c.len());
     let mut keys = vec![0u64; records];
     let mut room = 1u64;
     for (column, &size) in columns.iter().zip(sizes) {
@@ -161,30 +162,77 @@ pub fn number_tuples(columns: &[Vec<u32>], sizes: &[u64]) -> (Vec<u32>, Vec<u32>
                 firsts.len() as u64 * size
             }
         };
-        for (key, &code) in keys.iter_mut().zip(column) {
+        for (key, &code) in keys.iter_mut().zip(*column) {
             *key = *key * size + u64::from(code);
         }
     }
     number_keys(&keys)
 }
 
+/// Stretches of at least this many keys are worth a thread of their own.
+const STRETCH: usize = 1 << 16;
+
+/// Numbers distinct keys in order of first appearance: stretches by themselves, on all cores, then joined in order.
 fn number_keys(keys: &[u64]) -> (Vec<u32>, Vec<u32>) {
-    let hasher = foldhash::fast::FixedState::with_seed(0x5c);
-    let mut firsts: Vec<u32> = Vec::new();
-    // The key is stored beside its number, so that a probe touches one place in memory.
-    let mut table: HashTable<(u64, u32)> = HashTable::new();
-    let numbers = keys.iter().enumerate().map(|(record, &key)| {
-        let entry = table.entry(hasher.hash_one(key), |&(k, _)| k == key, |&(k, _)| hasher.hash_one(k));
-        entry
-            .or_insert_with(|| {
-                firsts.push(record as u32);
-                (key, firsts.len() as u32 - 1)
+    let length = keys.len().div_ceil(rayon::current_num_threads().max(1)).max(STRETCH);
+    let parts: Vec<(Vec<u32>, Vec<u32>)> = keys.par_chunks(length).map(number_stretch).collect();
+    let mut parts = parts.into_iter();
+    let Some((mut numbers, mut firsts)) = parts.next() else { return (Vec::new(), Vec::new()) };
+    numbers.reserve_exact(keys.len() - numbers.len());
+    let mut known = Numbers::default();
+    if numbers.len() < keys.len() {
+        for &first in &firsts {
+            known.number(keys[first as usize]);
+        }
+    }
+    for (part, new) in parts {
+        let start = numbers.len() as u32;
+        let number_of: Vec<u32> = new
+            .iter()
+            .map(|&first| {
+                let (number, is_new) = known.number(keys[(start + first) as usize]);
+                if is_new {
+                    firsts.push(start + first);
+                }
+                number
             })
-            .get()
-            .1
-    });
-    let numbers: Vec<u32> = numbers.collect();
+            .collect();
+        numbers.extend(part.iter().map(|&n| number_of[n as usize]));
+    }
     (numbers, firsts)
+}
+
+fn number_stretch(keys: &[u64]) -> (Vec<u32>, Vec<u32>) {
+    let (mut known, mut firsts) = (Numbers::default(), Vec::new());
+    // Equal records often stand together, always in a release.
+    let mut last = (keys.first().map_or(0, |key| !key), 0);
+    let number = |(i, &key): (usize, &u64)| {
+        if key != last.0 {
+            let (number, is_new) = known.number(key);
+            if is_new {
+                firsts.push(i as u32);
+            }
+            last = (key, number);
+        }
+        last.1
+    };
+    let numbers = keys.iter().enumerate().map(number).collect();
+    (numbers, firsts)
+}
+
+/// Keys with their numbers. The key is stored beside its number, so that a probe touches one place in memory.
+#[derive(Default)]
+struct Numbers(HashTable<(u64, u32)>);
+
+impl Numbers {
+    /// The number of a key, and whether it is a new one.
+    fn number(&mut self, key: u64) -> (u32, bool) {
+        let hash = |key: u64| foldhash::fast::FixedState::with_seed(0x5c).hash_one(key);
+        let next = self.0.len() as u32;
+        let entry = self.0.entry(hash(key), |&(k, _)| k == key, |&(k, _)| hash(k));
+        let number = entry.or_insert((key, next)).get().1;
+        (number, number == next)
+    }
 }
 
 #[cfg(test)]
@@ -197,6 +245,7 @@ mod tests {
         #[test]
         fn tuples_are_numbered_exactly(rows in prop::collection::vec(prop::array::uniform4(0u32..4), 0..60), bits in 3u32..40) {
             let columns: Vec<Vec<u32>> = (0..4).map(|c| rows.iter().map(|r| r[c]).collect()).collect();
+            let columns: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
             let (numbers, firsts) = number_tuples(&columns, &[1u64 << bits; 4]);
             for (i, a) in rows.iter().enumerate() {
                 prop_assert_eq!(rows[firsts[numbers[i] as usize] as usize], *a);

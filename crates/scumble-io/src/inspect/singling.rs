@@ -162,14 +162,14 @@ fn extensions(
 impl Collapsed {
     fn of(lanes: &[Lane<'_>], chosen: &[usize]) -> Collapsed {
         let sizes: Vec<u64> = chosen.iter().map(|&i| lanes[i].counts.len() as u64).collect();
-        let records: Vec<Vec<u32>> = chosen.iter().map(|&i| lanes[i].codes.to_vec()).collect();
+        let records: Vec<&[u32]> = chosen.iter().map(|&i| lanes[i].codes).collect();
         let (row_of, firsts) = number_tuples(&records, &sizes);
         let mut weights = vec![0u8; firsts.len()];
         for &row in &row_of {
             let weight = &mut weights[row as usize];
             *weight = (*weight + 1).min(2);
         }
-        let first = |codes: Vec<u32>| firsts.iter().map(|&r| codes[r as usize]).collect();
+        let first = |codes: &[u32]| firsts.iter().map(|&r| codes[r as usize]).collect();
         Collapsed { columns: records.into_iter().map(first).collect(), sizes, weights }
     }
 
@@ -201,7 +201,7 @@ impl Collapsed {
         if let [column] = set {
             return (self.columns[*column].clone(), self.sizes[*column]);
         }
-        let columns: Vec<Vec<u32>> = set.iter().map(|&c| self.columns[c].clone()).collect();
+        let columns: Vec<&[u32]> = set.iter().map(|&c| self.columns[c].as_slice()).collect();
         let sizes: Vec<u64> = set.iter().map(|&c| self.sizes[c]).collect();
         let (numbers, firsts) = number_tuples(&columns, &sizes);
         (numbers, firsts.len() as u64)
@@ -221,7 +221,7 @@ impl Collapsed {
             }
             return counts.iter().filter(|&&n| n == 1).count() as u64;
         }
-        let (classes, firsts) = number_tuples(&[numbers.to_vec(), codes.clone()], &[groups, size]);
+        let (classes, firsts) = number_tuples(&[numbers, codes], &[groups, size]);
         let mut counts = vec![0u8; firsts.len()];
         for (&class, &weight) in classes.iter().zip(&self.weights) {
             counts[class as usize] = counts[class as usize].saturating_add(weight);

@@ -93,9 +93,10 @@ impl Goal<'_> {
                 ))
                 .hint(match r.model.worst_is() {
                     Worst::Smallest => format!("at most {} can be asked of these data", verdict.measured),
-                    crate::model::Worst::Largest => {
-                        format!("more than {} must be allowed for these data", verdict.measured)
+                    Worst::Largest if verdict.measured == Measured::Infinite => {
+                        "no larger bound helps; ask for a smaller ℓ".into()
                     }
+                    Worst::Largest => format!("more than {} must be allowed for these data", verdict.measured),
                 }),
             );
         }
