@@ -78,7 +78,7 @@ enum Command {
         /// Roles, taxonomies and promises from this policy
         #[arg(long)]
         policy: Option<PathBuf>,
-        /// A register of the population with the quasi-identifiers as columns
+        /// A register of the population, with quasi-identifiers as columns
         #[arg(long, value_name = "FILE")]
         register: Option<PathBuf>,
         #[command(flatten)]

@@ -187,7 +187,7 @@ struct Plan {
 /// Checks a table or a release.
 pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     let start = Instant::now();
-    let plan = plan(data, options)?;
+    let mut plan = plan(data, options)?;
     options.watcher.phase("reading");
     let names: Vec<String> = plan.quasi.iter().chain(&plan.sensitive).map(|w| w.name.clone()).collect();
     let read = columns::read(&plan.file, &plan.read, Some(&names), &|done, total| options.watcher.at(done, total))?;
@@ -195,12 +195,12 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
         return Err(Problem::new(format!("`{}` has no records", data.display())).into());
     }
     let register = match &options.register {
-        Some(path) => Some(read_register(path, &plan, options)?),
+        Some(path) => Some(read_register(path, &mut plan, options)?),
         None => None,
     };
     options.watcher.phase("checking");
     let release = understand(&plan, &read, register.as_ref(), options.picture.is_some())?;
-    let population = register.as_ref().map(|r| locate(&release, r, &plan)).transpose()?;
+    let population = register.as_ref().map(|r| locate(&release, r)).transpose()?;
     let answer = answer(&plan, &release, population.as_deref(), start);
     if let Some((file, axes)) = &options.picture {
         let quasi: Vec<&str> = plan.quasi.iter().map(|w| w.name.as_str()).collect();
@@ -322,18 +322,23 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
     })
 }
 
-fn read_register(path: &Path, plan: &Plan, options: &Options<'_>) -> Result<columns::Columns, Problems> {
-    let names: Vec<String> = plan.quasi.iter().map(|w| w.name.clone()).collect();
+/// Reads the quasi-identifiers that the register has. Those it lacks are unknown to its owner.
+fn read_register(path: &Path, plan: &mut Plan, options: &Options<'_>) -> Result<columns::Columns, Problems> {
     let header = columns::header(path, &ReadOptions::default())?;
-    let mut problems = Problems::default();
-    for name in names.iter().filter(|n| !header.contains(n)) {
-        let hint = did_you_mean(name, header.iter().map(String::as_str));
-        let message = format!("the register `{}` has no column `{name}`", path.display());
-        problems.push(Problem::new(message).hint(format!("it needs every quasi-identifier; {hint}")));
+    let (shared, lacking): (Vec<String>, Vec<String>) =
+        plan.quasi.iter().map(|w| w.name.clone()).partition(|name| header.contains(name));
+    if shared.is_empty() {
+        let names = lacking.join("`, `");
+        return Err(Problem::new(format!("the register `{}` has no quasi-identifier as a column", path.display()))
+            .hint(format!("it should have some of `{names}`"))
+            .into());
     }
-    problems.or(())?;
+    if !lacking.is_empty() {
+        let names = lacking.join("`, `");
+        plan.warnings.push(format!("the register lacks `{names}`: people are matched by the other quasi-identifiers"));
+    }
     options.watcher.phase("reading the register");
-    columns::read(path, &ReadOptions::default(), Some(&names), &|done, total| options.watcher.at(done, total))
+    columns::read(path, &ReadOptions::default(), Some(&shared), &|done, total| options.watcher.at(done, total))
 }
 
 fn column<'a>(read: &'a columns::Columns, name: &str) -> Result<&'a Column, Problems> {
@@ -354,10 +359,8 @@ fn understand(
         let c = column(read, &w.name)?;
         let labels: Vec<&str> =
             c.values.iter().map(|v| if plan.missing.iter().any(|m| m == v) { "" } else { v }).collect();
-        let others: Vec<&str> = match register {
-            Some(r) => column(r, &w.name)?.values.iter().collect(),
-            None => Vec::new(),
-        };
+        let known = register.and_then(|r| column(r, &w.name).ok());
+        let others: Vec<&str> = known.map_or_else(Vec::new, |c| c.values.iter().collect());
         let meaning_matters = register.is_some() || drawn;
         let rule = w.rule.as_ref().filter(|_| meaning_matters).unwrap_or(&Rule::Flat);
         let taxonomy = published_taxonomy(&w.name, rule, w.rows.clone(), &labels, &others)?;
@@ -424,31 +427,33 @@ fn ends(label: &str) -> Vec<&str> {
     }
 }
 
-/// How many people of the register fit each class.
-fn locate(release: &Release, register: &columns::Columns, plan: &Plan) -> Result<Vec<u64>, Problems> {
-    let mut codes = Vec::new();
-    for (w, attribute) in plan.quasi.iter().zip(&release.quasi) {
-        let c = column(register, &w.name)?;
+/// How many people of the register fit each class, by the quasi-identifiers that the register has.
+fn locate(release: &Release, register: &columns::Columns) -> Result<Vec<u64>, Problems> {
+    let (mut codes, mut sizes, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, attribute) in release.quasi.iter().enumerate() {
+        let Ok(c) = column(register, &attribute.name) else { continue };
         let leaf: Vec<Option<u32>> = c.values.iter().map(|v| attribute.taxonomy.find(v)).collect();
         let outside = leaf.iter().filter(|l| l.is_none()).count();
         if outside > 0 {
-            let message =
-                format!("the register's column `{}` has {outside} distinct values outside the taxonomy", w.name);
+            let name = &attribute.name;
+            let message = format!("the register's column `{name}` has {outside} distinct values outside the taxonomy");
             return Err(Problem::new(message).hint("add them to the taxonomy, or leave those people out").into());
         }
         let leaf: Vec<u32> = leaf.into_iter().flatten().collect();
         codes.push(c.codes.iter().map(|&code| leaf[code as usize]).collect::<Vec<u32>>());
+        sizes.push(attribute.taxonomy.leaves() as u64);
+        shared.push(i);
     }
-    let sizes: Vec<u64> = release.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
     let (tuple_of, firsts) = number_tuples(&codes.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes);
     let mut people = vec![0u64; firsts.len()];
     tuple_of.iter().for_each(|&t| people[t as usize] += 1);
     // Candidates by the attribute that tells most classes apart; the others are compared one by one.
     let distinct = |i: usize| release.classes.iter().map(|c| c.region[i]).collect::<hashbrown::HashSet<Run>>().len();
-    let best = (0..release.quasi.len()).max_by_key(|&i| distinct(i)).unwrap_or(0);
+    let best = (0..shared.len()).max_by_key(|&s| distinct(shared[s])).unwrap_or(0);
     let mut by_leaf: Vec<Vec<u32>> = vec![Vec::new(); sizes[best] as usize];
     for (i, class) in release.classes.iter().enumerate() {
-        for leaf in class.region[best].first..=class.region[best].last {
+        let run = class.region[shared[best]];
+        for leaf in run.first..=run.last {
             by_leaf[leaf as usize].push(i as u32);
         }
     }
@@ -458,7 +463,7 @@ fn locate(release: &Release, register: &columns::Columns, plan: &Plan) -> Result
             let person: Vec<u32> = codes.iter().map(|c| c[first as usize]).collect();
             let fits = |&&i: &&u32| {
                 let region = &release.classes[i as usize].region;
-                region.iter().zip(&person).all(|(run, &leaf)| run.contains(leaf))
+                shared.iter().zip(&person).all(|(&s, &leaf)| region[s].contains(leaf))
             };
             by_leaf[person[best] as usize].iter().filter(fits).copied().collect()
         })
