@@ -147,6 +147,7 @@ pub fn checked(a: &Checked) -> String {
     let row = |m: &Model| {
         let rank = m.parameters.get("l").map(|l| format!(" at ℓ = {l}")).unwrap_or_default();
         let measured = match m.name.as_str() {
+            "recursive-l-diversity" if m.measured.value.is_none() => format!("no c suffices{rank}"),
             "recursive-l-diversity" => format!("c above {}{rank}", number(&m.measured)),
             _ => number(&m.measured),
         };

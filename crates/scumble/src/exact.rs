@@ -108,6 +108,12 @@ pub fn effective_l(counts: &[u64]) -> f64 {
     if n == 0.0 {
         return 0.0;
     }
+    let mut present = counts.iter().filter(|&&c| c > 0);
+    let first = present.next();
+    if present.all(|c| Some(c) == first) {
+        // Equally frequent values count as many as they are; rounding would show one a little less.
+        return counts.iter().filter(|&&c| c > 0).count() as f64;
+    }
     let weighted: f64 = counts.iter().filter(|&&c| c > 0).map(|&c| c as f64 * (c as f64).ln()).sum();
     (n.ln() - weighted / n).exp()
 }
