@@ -48,8 +48,8 @@ pub fn clean_up_on_interrupt(slot: &Slot) {
     let slot = slot.clone();
     // Without a handler the program still ends, and the next run to the same folder removes what is left.
     let _ = ctrlc::set_handler(move || {
-        slot.abandon(|| {
-            eprintln!("interrupted: nothing was published");
+        slot.abandon(|complete| {
+            eprintln!("interrupted: {}", if complete { "the release is complete" } else { "nothing was published" });
             std::process::exit(130);
         });
     });

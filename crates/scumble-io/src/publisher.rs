@@ -92,8 +92,11 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
         // Said before the work, not after it.
         return Err(exists(&target));
     }
-    if let Some((_, Some((x, y)))) = &options.picture {
-        axes(&policy, x, y)?;
+    if target.exists() && !options.dry_run {
+        replaceable(&target)?;
+    }
+    if let Some((_, names)) = &options.picture {
+        axes(&policy, names.as_ref())?;
     }
     watcher.phase("reading");
     let extract = source::load(&policy, &base, &|done, total| watcher.at(done, total))?;
@@ -132,13 +135,13 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
     answer.utility = measure(&made.release, policy.k()).into_iter().collect();
     answer.outcome = if options.dry_run { "would publish" } else { "published" };
     clock.lap("judge");
+    let picture = options.picture.as_ref().map(|(file, names)| draw(&policy, &made.release, file, names.as_ref()));
+    let picture = picture.transpose()?;
     if !options.dry_run {
         let job = Job { policy: &policy, extract: &extract, made: &made, answer: &answer, options };
         job.write(&target, seed, &mut clock)?;
     }
-    if let Some((file, axes)) = &options.picture {
-        draw(&policy, &made.release, file, axes.as_ref())?;
-    }
+    picture.map_or(Ok(()), Whole::finish)?;
     clock.lap("write");
     answer.seconds = clock.seconds;
     Ok(answer)
@@ -150,6 +153,17 @@ fn exists(target: &Path) -> Problems {
         .into()
 }
 
+/// What `--replace` may remove: a release, or an empty folder. A folder of something else was named by mistake.
+fn replaceable(target: &Path) -> Result<(), Problems> {
+    let empty = std::fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
+    if empty || target.join(manifest::FILE).is_file() {
+        return Ok(());
+    }
+    Err(Problem::new(format!("`{}` is not a release, so it is not replaced", target.display()))
+        .hint("publish to another folder with `--to`, or remove it yourself")
+        .into())
+}
+
 fn system_seed() -> Result<u64, Problems> {
     getrandom::u64().map_err(|e| Problem::new(format!("the system gives no randomness: {e}")).into())
 }
@@ -158,19 +172,23 @@ fn models(policy: &Policy, release: &Release, judgements: &[Judgement]) -> Vec<M
     policy.requirements.iter().zip(judgements).map(|(r, j)| Model::of(release, r, j)).collect()
 }
 
-/// The indices of two quasi-identifiers.
-fn axes(policy: &Policy, x: &str, y: &str) -> Result<(usize, usize), Problems> {
-    let names: Vec<&str> = policy.quasi().map(|a| a.name.as_str()).collect();
-    picture_axes(&names, x, y)
+/// The indices of the two quasi-identifiers of a picture: those named, or the first two.
+fn axes(policy: &Policy, names: Option<&(String, String)>) -> Result<(usize, usize), Problems> {
+    let quasi: Vec<&str> = policy.quasi().map(|a| a.name.as_str()).collect();
+    picture_axes(&quasi, names)
 }
 
-/// The places of two names among the quasi-identifiers, or what is wrong with them.
-pub fn picture_axes(names: &[&str], x: &str, y: &str) -> Result<(usize, usize), Problems> {
+/// The places of the two names among the quasi-identifiers, or what is wrong with them.
+pub fn picture_axes(quasi: &[&str], names: Option<&(String, String)>) -> Result<(usize, usize), Problems> {
+    if quasi.len() < 2 {
+        return Err(Problem::new("a picture needs two quasi-identifiers").into());
+    }
+    let Some((x, y)) = names else { return Ok((0, 1)) };
     let mut problems = Problems::default();
     let mut find = |name: &str| {
-        let found = names.iter().position(|n| *n == name);
+        let found = quasi.iter().position(|n| *n == name);
         if found.is_none() {
-            let hint = scumble::catalogue::did_you_mean(name, names.iter().copied());
+            let hint = scumble::catalogue::did_you_mean(name, quasi.iter().copied());
             problems.push(Problem::new(format!("`{name}` is no quasi-identifier and cannot be an axis")).hint(hint));
         }
         found.unwrap_or(0)
@@ -179,31 +197,52 @@ pub fn picture_axes(names: &[&str], x: &str, y: &str) -> Result<(usize, usize), 
     problems.or(found)
 }
 
-fn draw(policy: &Policy, release: &Release, file: &Path, names: Option<&(String, String)>) -> Result<(), Problems> {
-    let (x, y) = match names {
-        Some((x, y)) => axes(policy, x, y)?,
-        None => (0, 1),
-    };
+/// Draws the picture into its partial file: the release should not be written if the picture cannot be.
+fn draw(policy: &Policy, release: &Release, file: &Path, names: Option<&(String, String)>) -> Result<Whole, Problems> {
+    let (x, y) = axes(policy, names)?;
     let title = policy.publisher.clone().unwrap_or_else(|| "Release".into());
-    write_picture(release, x, y, &title, file)
+    Whole::begin(file, &picture::partitioning(release, x, y, &title))
 }
 
 /// Draws the classes in two quasi-identifiers and writes the picture, whole or not at all.
 pub fn write_picture(release: &Release, x: usize, y: usize, title: &str, file: &Path) -> Result<(), Problems> {
-    if release.quasi.len() < 2 {
-        return Err(Problem::new("a picture needs two quasi-identifiers").into());
-    }
     write_whole(file, &picture::partitioning(release, x, y, title))
 }
 
 /// Writes a file whole or not at all.
 pub fn write_whole(file: &Path, text: &str) -> Result<(), Problems> {
-    let mut partial = file.as_os_str().to_owned();
-    partial.push(".partial");
-    std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, file)).map_err(|e| {
-        let _ = std::fs::remove_file(&partial);
-        Problem::new(format!("cannot write `{}`: {}", file.display(), crate::describe(&e))).into()
-    })
+    Whole::begin(file, text)?.finish()
+}
+
+/// A file that has its content but not yet its name; dropped, it is removed.
+struct Whole {
+    partial: PathBuf,
+    file: PathBuf,
+}
+
+impl Whole {
+    fn begin(file: &Path, text: &str) -> Result<Whole, Problems> {
+        let mut partial = file.as_os_str().to_owned();
+        partial.push(".partial");
+        let whole = Whole { partial: partial.into(), file: file.to_path_buf() };
+        std::fs::write(&whole.partial, text).map_err(|e| whole.refuse(&e))?;
+        Ok(whole)
+    }
+
+    fn finish(self) -> Result<(), Problems> {
+        std::fs::rename(&self.partial, &self.file).map_err(|e| self.refuse(&e))
+    }
+
+    fn refuse(&self, e: &std::io::Error) -> Problems {
+        Problem::new(format!("cannot write `{}`: {}", self.file.display(), crate::describe(e))).into()
+    }
+}
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        // Gone already if it was finished.
+        let _ = std::fs::remove_file(&self.partial);
+    }
 }
 
 /// What is to be written, and what is known about it.
@@ -355,8 +394,9 @@ fn parameters(p: &scumble::catalogue::Parameters) -> BTreeMap<String, String> {
 }
 
 fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
+    // Not `create_dir_all`: after an interrupt has removed the release's folder, nothing may bring it back.
+    if let Some(parent) = path.parent().filter(|p| !p.is_dir()) {
+        std::fs::create_dir(parent).or_else(|e| if parent.is_dir() { Ok(()) } else { Err(e) })?;
     }
     let mut file = std::fs::File::create(path)?;
     std::io::Write::write_all(&mut file, text.as_bytes())?;
