@@ -5,7 +5,7 @@
 use scumble::algorithm::Requirement;
 use scumble::class::EquivalenceClass;
 use scumble::exact::Ratio;
-use scumble::model::{Measured, Worst};
+use scumble::model::Measured;
 use scumble::problem::Problem;
 use scumble::publish::Judgement;
 use scumble::release::Release;
@@ -166,12 +166,6 @@ impl From<&Risk> for Risks {
 impl Model {
     /// A requirement and how it stands.
     pub fn of(release: &Release, r: &Requirement, j: &Judgement) -> Model {
-        let strict = r.name == "recursive-l-diversity";
-        let must_be = match r.model.worst_is() {
-            Worst::Smallest => "at least",
-            Worst::Largest if strict => "below",
-            Worst::Largest => "at most",
-        };
         let on = r.on.as_ref().map(|on| on.iter().map(|&i| release.quasi[i].name.clone()).collect());
         Model {
             name: r.name.into(),
@@ -180,7 +174,7 @@ impl Model {
             holds: Some(j.holds),
             measured: j.measured.into(),
             required: Some(j.required.into()),
-            must_be: Some(must_be.into()),
+            must_be: Some(r.model.promise().must_be.words().into()),
             worst: j.worst.as_ref().map(|class| Worse::of(release, class, r.on.as_deref())),
             on,
         }

@@ -515,7 +515,7 @@ impl<'a> Reader<'a> {
             asked.and_then(named);
             return Vec::new();
         };
-        let about: Vec<Option<usize>> = match (first.concerns(), asked) {
+        let about: Vec<Option<usize>> = match (first.promise().concerns, asked) {
             (Concern::Identity, None) => vec![None],
             (Concern::Identity, Some(value)) => {
                 let problem = Problem::new(format!("`{}` is about identity and takes no `attribute`", entry.name));
@@ -528,7 +528,8 @@ impl<'a> Reader<'a> {
             (Concern::Sensitive, Some(value)) => named(value).into_iter().map(Some).collect(),
             (Concern::Sensitive, None) => (0..sensitive.len()).map(Some).collect(),
         };
-        if first.concerns() == Concern::Sensitive && sensitive.is_empty() && section.get("attribute").is_none() {
+        if first.promise().concerns == Concern::Sensitive && sensitive.is_empty() && section.get("attribute").is_none()
+        {
             let problem = Problem::new(format!("`{}` needs a sensitive attribute and there is none", entry.name));
             self.report(section.at, problem.hint("give one column `role = \"sensitive\"`"));
         }

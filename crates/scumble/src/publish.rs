@@ -94,14 +94,14 @@ fn judge_one(release: &Release, distributions: &[Distribution], r: &Requirement)
     let classes = projected.as_ref().unwrap_or(&release.classes);
     let cx = Context { distributions, attribute: r.attribute.unwrap_or(0) };
     let verdicts: Vec<_> = classes.par_iter().map(|class| r.model.judge(&cx, class)).collect();
-    let worst_is = r.model.worst_is();
+    let promise = r.model.promise();
     let worst = (0..classes.len())
-        .reduce(|a, b| if worst_is.is_worse(verdicts[b].measured, verdicts[a].measured) { b } else { a });
+        .reduce(|a, b| if promise.must_be.is_worse(verdicts[b].measured, verdicts[a].measured) { b } else { a });
     let broken = verdicts.iter().filter(|v| !v.holds).count() as u64;
     Judgement {
         holds: broken == 0,
         measured: worst.map_or(Measured::Exact(Ratio::whole(0)), |i| verdicts[i].measured),
-        required: r.model.required(),
+        required: promise.required,
         worst: worst.map(|i| classes[i].clone()),
         broken,
         classes: classes.len() as u64,

@@ -218,7 +218,7 @@ impl Case {
         let parameters = Parameters::read(name, entry.parameters, &given.collect::<Result<_, _>>()?)
             .map_err(|problems| format!("{problems:?}"))?;
         let model = (entry.build)(&parameters).map_err(|problem| problem.to_string())?;
-        let attribute = match model.concerns() {
+        let attribute = match model.promise().concerns {
             Concern::Identity => None,
             Concern::Sensitive => Some(place(&release.sensitive, attribute.trim())?),
         };

@@ -2,7 +2,7 @@
 
 use crate::catalogue::{Entry, Parameters};
 use crate::class::EquivalenceClass;
-use crate::model::{Concern, Context, Measured, Model, Worst};
+use crate::model::{Bound, Context, Measured, Model};
 use crate::problem::Problem;
 use crate::release::Form;
 use crate::table::{Distribution, Table};
@@ -56,18 +56,18 @@ impl Goal<'_> {
     pub fn holds(&self, class: &EquivalenceClass) -> bool {
         self.requirements.iter().all(|r| {
             let cx = Context { distributions: self.distributions, attribute: r.attribute.unwrap_or(0) };
-            class.count >= r.model.least() && r.model.judge(&cx, class).holds
+            class.count >= r.model.promise().least && r.model.judge(&cx, class).holds
         })
     }
 
     /// A class needs at least so many records.
     pub fn least(&self) -> u64 {
-        self.requirements.iter().map(|r| r.model.least()).max().unwrap_or(1).max(1)
+        self.requirements.iter().map(|r| r.model.promise().least).max().unwrap_or(1).max(1)
     }
 
     /// Whether sizes alone decide, so that histograms need not be counted.
     pub fn size_decides(&self) -> bool {
-        self.requirements.iter().all(|r| r.model.size_decides())
+        self.requirements.iter().all(|r| r.model.promise().size_decides)
     }
 
     /// Why not even the most general table keeps the goal; empty if it does. `whole` is the table as one class.
@@ -79,9 +79,9 @@ impl Goal<'_> {
             if verdict.holds {
                 continue;
             }
-            let about = match (r.model.concerns(), r.attribute) {
-                (Concern::Sensitive, Some(s)) => format!(" for `{}`", table.sensitive[s].name),
-                _ => String::new(),
+            let about = match r.attribute {
+                Some(s) => format!(" for `{}`", table.sensitive[s].name),
+                None => String::new(),
             };
             let asked: Vec<String> = r.parameters.0.iter().map(|(name, value)| format!("{name} = {value}")).collect();
             reasons.push(
@@ -91,12 +91,12 @@ impl Goal<'_> {
                     asked.join(", "),
                     verdict.measured
                 ))
-                .hint(match r.model.worst_is() {
-                    Worst::Smallest => format!("at most {} can be asked of these data", verdict.measured),
-                    Worst::Largest if verdict.measured == Measured::Infinite => {
-                        "no larger bound helps; ask for a smaller ℓ".into()
+                .hint(match r.model.promise().must_be {
+                    Bound::AtLeast => format!("at most {} can be asked of these data", verdict.measured),
+                    _ if verdict.measured == Measured::Infinite => "no larger bound helps; ask for a smaller ℓ".into(),
+                    Bound::AtMost | Bound::Below => {
+                        format!("more than {} must be allowed for these data", verdict.measured)
                     }
-                    Worst::Largest => format!("more than {} must be allowed for these data", verdict.measured),
                 }),
             );
         }

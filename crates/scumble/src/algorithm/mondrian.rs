@@ -88,7 +88,7 @@ const ALONE: usize = 2048;
 
 impl Algorithm for Mondrian {
     fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
-        if let Some(r) = goal.requirements.iter().find(|r| !r.model.monotone()) {
+        if let Some(r) = goal.requirements.iter().find(|r| !r.model.promise().monotone) {
             return Err(Refusal(vec![
                 Problem::new(format!(
                     "mondrian stops cutting when a model fails, but `{}` may hold again further on",

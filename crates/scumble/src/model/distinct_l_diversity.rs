@@ -16,7 +16,7 @@
 //! ## Reference
 //! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2006/2007.
 
-use super::{Concern, Context, Measured, Model, Verdict, Worst};
+use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
@@ -39,23 +39,14 @@ impl Model for DistinctLDiversity {
         Verdict { holds: distinct >= self.l, measured: Measured::Exact(Ratio::whole(distinct)) }
     }
 
-    fn required(&self) -> Ratio {
-        Ratio::whole(self.l)
-    }
-
-    fn worst_is(&self) -> Worst {
-        Worst::Smallest
-    }
-
-    fn monotone(&self) -> bool {
-        true
-    }
-
-    fn concerns(&self) -> Concern {
-        Concern::Sensitive
-    }
-
-    fn least(&self) -> u64 {
-        self.l
+    fn promise(&self) -> Promise {
+        Promise {
+            required: Ratio::whole(self.l),
+            must_be: Bound::AtLeast,
+            concerns: Concern::Sensitive,
+            monotone: true,
+            least: self.l,
+            size_decides: false,
+        }
     }
 }

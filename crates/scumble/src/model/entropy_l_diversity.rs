@@ -17,7 +17,7 @@
 //! ## Reference
 //! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2006/2007.
 
-use super::{Concern, Context, Measured, Model, Verdict, Worst};
+use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::{Ratio, effective_l, entropy_at_least};
@@ -45,24 +45,15 @@ impl Model for EntropyLDiversity {
         Verdict { holds: entropy_at_least(&counts, self.l), measured: Measured::Real(effective_l(&counts)) }
     }
 
-    fn required(&self) -> Ratio {
-        self.l
-    }
-
-    fn worst_is(&self) -> Worst {
-        Worst::Smallest
-    }
-
-    fn monotone(&self) -> bool {
-        true
-    }
-
-    fn concerns(&self) -> Concern {
-        Concern::Sensitive
-    }
-
-    /// exp(H) of n records is at most n.
-    fn least(&self) -> u64 {
-        self.l.num().div_ceil(self.l.den()) as u64
+    fn promise(&self) -> Promise {
+        Promise {
+            required: self.l,
+            must_be: Bound::AtLeast,
+            concerns: Concern::Sensitive,
+            monotone: true,
+            // exp(H) of n records is at most n.
+            least: self.l.num().div_ceil(self.l.den()) as u64,
+            size_decides: false,
+        }
     }
 }

@@ -19,7 +19,7 @@
 //! ## Reference
 //! Samarati and Sweeney 1998; Sweeney, "k-anonymity: a model for protecting privacy", 2002.
 
-use super::{Concern, Context, Measured, Model, Verdict, Worst};
+use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
@@ -41,27 +41,14 @@ impl Model for KAnonymity {
         Verdict { holds: class.count >= self.k, measured: Measured::Exact(Ratio::whole(class.count)) }
     }
 
-    fn required(&self) -> Ratio {
-        Ratio::whole(self.k)
-    }
-
-    fn worst_is(&self) -> Worst {
-        Worst::Smallest
-    }
-
-    fn monotone(&self) -> bool {
-        true
-    }
-
-    fn concerns(&self) -> Concern {
-        Concern::Identity
-    }
-
-    fn least(&self) -> u64 {
-        self.k
-    }
-
-    fn size_decides(&self) -> bool {
-        true
+    fn promise(&self) -> Promise {
+        Promise {
+            required: Ratio::whole(self.k),
+            must_be: Bound::AtLeast,
+            concerns: Concern::Identity,
+            monotone: true,
+            least: self.k,
+            size_decides: true,
+        }
     }
 }

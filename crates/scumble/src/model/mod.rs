@@ -36,32 +36,41 @@ pub struct Context<'a> {
 
 /// A privacy model with its parameters.
 ///
-/// Laws (run over the whole catalogue in `tests/laws.rs`): a verdict depends only on the class and the context; of two
-/// verdicts the one that does not hold is never the better measure; if [`Model::monotone`] is true, the merge of two
-/// classes that hold, holds; a class smaller than [`Model::least`] does not hold.
+/// Laws (run over the whole catalogue in `tests/laws.rs`): a verdict depends only on the class and the context; it holds
+/// exactly if the measured value is on the right side of what is required; if the promise is monotone, the merge of two
+/// classes that hold, holds; a class with fewer records than the promise's least does not hold.
 pub trait Model: Send + Sync {
     /// Whether the class keeps the promise, and what was measured.
     fn judge(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Verdict;
 
-    /// What the promise asks for, in the units of [`Verdict::measured`].
-    fn required(&self) -> Ratio;
+    /// What is promised.
+    fn promise(&self) -> Promise;
+}
 
-    /// Whether large measured values are the bad ones (distances), or small ones (counts).
-    fn worst_is(&self) -> Worst;
-
-    /// Whether the promise stays kept when classes are merged. Only then may an algorithm stop splitting at it.
-    fn monotone(&self) -> bool;
-
-    /// Whether it speaks about a sensitive attribute (and must be judged for each), or about identity.
-    fn concerns(&self) -> Concern;
-
-    /// A class needs at least so many records to keep the promise.
-    fn least(&self) -> u64;
-
+/// What a model promises about every class, as far as algorithms and reports need to know.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Promise {
+    /// What is asked for, in the units of [`Verdict::measured`].
+    pub required: Ratio,
+    /// On which side of it the measured value must be.
+    pub must_be: Bound,
+    /// Whether it is about a sensitive attribute (and must be judged for each), or about identity.
+    pub concerns: Concern,
+    /// Whether it stays kept when classes are merged. Only then may an algorithm stop splitting at it.
+    pub monotone: bool,
+    /// A class needs at least so many records to keep it.
+    pub least: u64,
     /// Whether the size of the class alone decides; lets an algorithm skip histograms.
-    fn size_decides(&self) -> bool {
-        false
-    }
+    pub size_decides: bool,
+}
+
+/// On which side of what is required the measured value must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Bound {
+    AtLeast,
+    AtMost,
+    Below,
 }
 
 /// What a model protects.
@@ -71,14 +80,6 @@ pub enum Concern {
     Identity,
     /// What a sensitive attribute says about a person.
     Sensitive,
-}
-
-/// Which end of the measure is the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Worst {
-    Smallest,
-    Largest,
 }
 
 /// The judgement of one class.
@@ -132,9 +133,18 @@ impl fmt::Display for Measured {
     }
 }
 
-impl Worst {
-    /// Whether `a` is worse than `b`.
+impl Bound {
+    /// Whether the measured value `a` is worse than `b`.
     pub fn is_worse(self, a: Measured, b: Measured) -> bool {
-        a.compare(b) == if self == Worst::Smallest { Ordering::Less } else { Ordering::Greater }
+        a.compare(b) == if self == Bound::AtLeast { Ordering::Less } else { Ordering::Greater }
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Bound::AtLeast => "at least",
+            Bound::AtMost => "at most",
+            Bound::Below => "below",
+        }
     }
 }

@@ -17,7 +17,7 @@
 //! ## Reference
 //! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2006/2007.
 
-use super::{Concern, Context, Measured, Model, Verdict, Worst};
+use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
@@ -61,23 +61,14 @@ impl Model for RecursiveLDiversity {
         Verdict { holds, measured }
     }
 
-    fn required(&self) -> Ratio {
-        self.c
-    }
-
-    fn worst_is(&self) -> Worst {
-        Worst::Largest
-    }
-
-    fn monotone(&self) -> bool {
-        true
-    }
-
-    fn concerns(&self) -> Concern {
-        Concern::Sensitive
-    }
-
-    fn least(&self) -> u64 {
-        self.l
+    fn promise(&self) -> Promise {
+        Promise {
+            required: self.c,
+            must_be: Bound::Below,
+            concerns: Concern::Sensitive,
+            monotone: true,
+            least: self.l,
+            size_decides: false,
+        }
     }
 }

@@ -24,7 +24,7 @@
 //! ## Reference
 //! Li, Li and Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and ℓ-diversity", 2007.
 
-use super::{Concern, Context, Measured, Model, Verdict, Worst};
+use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram};
 use crate::exact::Ratio;
@@ -78,24 +78,15 @@ impl Model for TCloseness {
         Verdict { holds: d <= self.t, measured: Measured::Exact(d) }
     }
 
-    fn required(&self) -> Ratio {
-        self.t
-    }
-
-    fn worst_is(&self) -> Worst {
-        Worst::Largest
-    }
-
-    fn monotone(&self) -> bool {
-        true
-    }
-
-    fn concerns(&self) -> Concern {
-        Concern::Sensitive
-    }
-
-    fn least(&self) -> u64 {
-        1
+    fn promise(&self) -> Promise {
+        Promise {
+            required: self.t,
+            must_be: Bound::AtMost,
+            concerns: Concern::Sensitive,
+            monotone: true,
+            least: 1,
+            size_decides: false,
+        }
     }
 }
 

@@ -218,7 +218,7 @@ fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Require
     let entry = &MODELS[which];
     let parameters = parameters(entry.name, entry.parameters, &params);
     let model = (entry.build)(&parameters).expect("single parameters of a model exclude nothing");
-    let attribute = (model.concerns() == Concern::Sensitive).then_some(attribute % table.sensitive.len());
+    let attribute = (model.promise().concerns == Concern::Sensitive).then_some(attribute % table.sensitive.len());
     let columns: Vec<usize> = (0..table.quasi.len()).filter(|d| on & (1 << d) != 0).collect();
     let on = (on & 16 != 0 && !columns.is_empty()).then_some(columns);
     Requirement { name: entry.name, parameters, model, attribute, on }

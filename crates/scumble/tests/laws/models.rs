@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use scumble::catalogue::MODELS;
 use scumble::class::{EquivalenceClass, Histogram};
 use scumble::exact::effective_l;
-use scumble::model::{Concern, Context, Distance, Measured, Model, Verdict, Worst, distance, frontier, smallest_c};
+use scumble::model::{Bound, Concern, Context, Distance, Measured, Model, Verdict, distance, frontier, smallest_c};
 use scumble::table::Distribution;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -52,12 +52,12 @@ proptest! {
             let verdicts: Vec<Verdict> = classes.iter().map(|c| judge(&*model, &table, c)).collect();
             for (a, va) in classes.iter().zip(&verdicts) {
                 prop_assert_eq!(*va, judge(&*build(entry, &parameters), &table, a), "{} is a function", entry.name);
-                prop_assert!(!va.holds || a.count >= model.least(), "{} holds below its least", entry.name);
+                prop_assert!(!va.holds || a.count >= model.promise().least, "{} holds below its least", entry.name);
                 agrees_with_measure(entry.name, &*model, va)?;
                 for (b, vb) in classes.iter().zip(&verdicts) {
-                    let worse = if va.holds && !vb.holds { model.worst_is().is_worse(va.measured, vb.measured) } else { false };
+                    let worse = if va.holds && !vb.holds { model.promise().must_be.is_worse(va.measured, vb.measured) } else { false };
                     prop_assert!(!worse, "{}: {:?} holds but is worse than {:?}", entry.name, va, vb);
-                    if model.monotone() && va.holds && vb.holds {
+                    if model.promise().monotone && va.holds && vb.holds {
                         prop_assert!(judge(&*model, &table, &a.merge(b)).holds, "{}: {:?} + {:?}", entry.name, a, b);
                     }
                 }
@@ -75,12 +75,12 @@ proptest! {
             std::iter::once(classes[0].merge(&classes[1])).chain(classes[2..].iter().cloned()).collect();
         for entry in MODELS {
             let model = build(entry, &parameters(entry.name, entry.parameters, &draws));
-            if !model.monotone() {
+            if !model.promise().monotone {
                 continue;
             }
             let worst = |classes: &[EquivalenceClass]| {
                 let measured = classes.iter().map(|c| judge(&*model, &table, c).measured);
-                measured.reduce(|a, b| if model.worst_is().is_worse(b, a) { b } else { a }).expect("classes")
+                measured.reduce(|a, b| if model.promise().must_be.is_worse(b, a) { b } else { a }).expect("classes")
             };
             let (before, after) = (worst(&classes), worst(&merged));
             let slack = match (before, after) {
@@ -88,7 +88,7 @@ proptest! {
                 (Measured::Real(b), Measured::Real(a)) => (a - b).abs() < 1e-12 * b,
                 _ => false,
             };
-            let worse = model.worst_is().is_worse(after, before);
+            let worse = model.promise().must_be.is_worse(after, before);
             prop_assert!(slack || !worse, "{}: {} became {}", entry.name, before, after);
         }
     }
@@ -123,33 +123,33 @@ proptest! {
     }
 }
 
-/// `holds` is what the comparison of measure and requirement says; recursive ℓ-diversity alone is strict.
+/// `holds` is what the comparison of measure and requirement says.
 fn agrees_with_measure(name: &str, model: &dyn Model, verdict: &Verdict) -> Result<(), TestCaseError> {
     let order = match verdict.measured {
-        Measured::Exact(measured) => measured.cmp(&model.required()),
+        Measured::Exact(measured) => measured.cmp(&model.promise().required),
         Measured::Infinite => Ordering::Greater,
         Measured::Real(x) => {
-            let required = model.required().to_f64();
+            let required = model.promise().required.to_f64();
             if (x - required).abs() < 1e-9 * required {
                 return Ok(()); // too near to be told from the floating-point number
             }
             x.total_cmp(&required)
         }
     };
-    let kept = match (order, model.worst_is()) {
-        (Ordering::Equal, _) => name != "recursive-l-diversity",
-        (Ordering::Less, worst) => worst == Worst::Largest,
-        (Ordering::Greater, worst) => worst == Worst::Smallest,
+    let kept = match (order, model.promise().must_be) {
+        (Ordering::Equal, bound) => bound != Bound::Below,
+        (Ordering::Less, bound) => bound != Bound::AtLeast,
+        (Ordering::Greater, bound) => bound == Bound::AtLeast,
     };
-    prop_assert_eq!(verdict.holds, kept, "{}: {:?} of {}", name, verdict, model.required());
+    prop_assert_eq!(verdict.holds, kept, "{}: {:?} of {}", name, verdict, model.promise().required);
     Ok(())
 }
 
 /// A model whose size decides holds exactly from its `least` on, whatever is in the class.
 fn size_decides(model: &dyn Model, of: &Distribution, classes: &[EquivalenceClass]) -> Result<(), TestCaseError> {
-    if model.size_decides() {
+    if model.promise().size_decides {
         for class in classes {
-            prop_assert_eq!(judge(model, of, class).holds, class.count >= model.least());
+            prop_assert_eq!(judge(model, of, class).holds, class.count >= model.promise().least);
             let blind = EquivalenceClass { histograms: vec![Histogram::default()], ..class.clone() };
             prop_assert_eq!(judge(model, of, class), judge(model, of, &blind));
         }
@@ -176,7 +176,7 @@ fn what_concerns_identity_needs_no_histogram() {
     let table = whole(4, &[vec![2, 3]]);
     for entry in MODELS {
         let model = build(entry, &parameters(entry.name, entry.parameters, &[1, 1, 1]));
-        if model.concerns() == Concern::Identity {
+        if model.promise().concerns == Concern::Identity {
             let bare = EquivalenceClass { region: Vec::new(), count: 5, histograms: Vec::new() };
             assert_eq!(judge(&*model, &table, &bare), judge(&*model, &table, &class(&[2, 3])), "{}", entry.name);
         }
