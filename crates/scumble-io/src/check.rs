@@ -181,6 +181,8 @@ struct Plan {
     sensitive: Vec<Wanted>,
     missing: Vec<String>,
     requirements: Vec<Requirement>,
+    /// Hash of the data file when it was published, if the manifest tells.
+    sha256: Option<String>,
     warnings: Vec<String>,
 }
 
@@ -199,15 +201,34 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
         None => None,
     };
     options.watcher.phase("checking");
-    let release = understand(&plan, &read, register.as_ref(), options.picture.is_some())?;
+    let altered = plan.sha256.is_some() && plan.sha256 != read.sha256;
+    let release = understand(&plan, &read, register.as_ref(), options.picture.is_some()).map_err(|mut problems| {
+        if altered {
+            let reason = changed();
+            problems.push(Problem { message: reason.message, hint: reason.hint });
+        }
+        problems
+    })?;
     let population = register.as_ref().map(|r| locate(&release, r)).transpose()?;
-    let answer = answer(&plan, &release, population.as_deref(), start);
+    let mut answer = answer(&plan, &release, population.as_deref(), start);
+    if altered {
+        answer.keeps = Some(false);
+        answer.reasons.insert(0, changed());
+    }
     if let Some((file, axes)) = &options.picture {
         let quasi: Vec<&str> = plan.quasi.iter().map(|w| w.name.as_str()).collect();
-        let (x, y) = axes.as_ref().map_or(Ok((0, 1)), |(x, y)| picture_axes(&quasi, x, y))?;
+        let (x, y) = picture_axes(&quasi, axes.as_ref())?;
         write_picture(&release, x, y, &data.display().to_string(), file)?;
     }
     Ok(answer)
+}
+
+/// The promise that is broken whatever the classes are: a manifest speaks of one file only.
+fn changed() -> Reason {
+    Reason {
+        message: "the data file is not the one that was published: its hash differs from the manifest's".into(),
+        hint: Some("take the release from where it was published, or publish again".into()),
+    }
 }
 
 /// Finds out roles and rules: from the policy, the manifest, or the command line.
@@ -245,6 +266,7 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
         sensitive: options.sensitive.iter().map(plain).collect(),
         missing: vec![String::new()],
         requirements: Vec::new(),
+        sha256: None,
         warnings: Vec::new(),
     })
 }
@@ -272,6 +294,7 @@ fn from_policy(
         sensitive: wanted(policy.sensitive().collect())?,
         missing: if manifest.is_some() { vec![String::new()] } else { policy.missing.clone() },
         requirements: policy.requirements,
+        sha256: manifest.map(|m| m.data.sha256.clone()),
         warnings: Vec::new(),
     })
 }
@@ -302,11 +325,22 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
             Problem::new(format!("the manifest promises `{}`, which this scumble does not know", model.name))
         })?;
         let parameters = Parameters::read(entry.name, entry.parameters, &model.parameters).map_err(Problems)?;
+        let built = (entry.build)(&parameters)?;
+        let strangers = model.on.iter().flatten().find(|n| place(&quasi, n).is_none());
+        let attribute = model.attribute.as_ref().and_then(|a| place(&sensitive, a));
+        if strangers.is_some() || attribute.is_some() != (built.promise().concerns == Concern::Sensitive) {
+            return Err(Problem::new(format!(
+                "the manifest promises `{}` of columns that it does not list",
+                entry.name
+            ))
+            .hint("the manifest was edited; take the release from where it was published")
+            .into());
+        }
         requirements.push(Requirement {
             name: entry.name,
-            model: (entry.build)(&parameters)?,
+            model: built,
             parameters,
-            attribute: model.attribute.as_ref().and_then(|a| place(&sensitive, a)),
+            attribute,
             on: model.on.as_ref().map(|on| on.iter().filter_map(|n| place(&quasi, n)).collect()),
         });
     }
@@ -318,6 +352,7 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
         sensitive,
         missing: vec![String::new()],
         requirements,
+        sha256: Some(m.data.sha256.clone()),
         warnings: Vec::new(),
     })
 }
@@ -526,7 +561,7 @@ fn measured(release: &Release) -> Vec<Model> {
         let Some(entry) = MODELS.iter().find(|e| e.name == name) else { return };
         let Ok(parameters) = Parameters::read(entry.name, entry.parameters, &given) else { return };
         let Ok(model) = (entry.build)(&parameters) else { return };
-        debug_assert_eq!(model.concerns() == Concern::Sensitive, attribute.is_some());
+        debug_assert_eq!(model.promise().concerns == Concern::Sensitive, attribute.is_some());
         asked.push(Requirement { name: entry.name, parameters, model, attribute, on: None });
     };
     ask("k-anonymity", None, &[("k", "1".into())]);
