@@ -768,7 +768,7 @@ const POLICY: &str = r#"# What General Hospital promises the patients whose disc
 
 publisher  = "General Hospital"
 source     = "patients.csv"          # one row per patient, 1 January to 30 September 2026
-recipients = ["university"]          # who gets it; the ledger remembers
+recipients = ["university"]          # who gets it; stands in the manifest
 
 # What each column is to an adversary:
 #   identifier        says who it is; never leaves the house
@@ -788,8 +788,8 @@ diagnosis      = { role = "sensitive", taxonomy = "taxonomies/diagnosis.csv" }  
 
 # Length of stay looks harmless and is not. Colleagues and neighbours know how long somebody was away, so an exact
 # number of days helps to pick out the row; and four weeks point to psychiatry, three days to a delivery. As a
-# quasi-identifier it is published in whole weeks or coarser, and the same for everybody in a group of look-alikes,
-# so that it tells no more about a diagnosis than the group does.
+# quasi-identifier it is published as a range, the same for everybody in a group of look-alikes, so that it tells no
+# more about a diagnosis than the group does.
 length_of_stay = { role = "quasi-identifier", taxonomy = { intervals = [7, 14, 28] } }
 
 # Cost is the diagnosis in other words: a fixed price per treatment plus a price per day. Each row would carry its own
