@@ -253,6 +253,10 @@ fn explain(name: Option<&str>) -> Result<Answer, Problems> {
 }
 
 fn example_command(folder: &std::path::Path, seed: u64, patients: usize) -> Result<Answer, Problems> {
+    if folder.exists() {
+        let hint = "name another folder, as in `scumble example hospital-2`";
+        return Err(Problem::new(format!("`{}` exists already", folder.display())).hint(hint).into());
+    }
     let slot = Slot::default();
     watch::clean_up_on_interrupt(&slot);
     let staging = scumble_io::staging::Staging::begin(folder, false, &slot)?;

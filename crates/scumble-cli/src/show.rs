@@ -96,14 +96,16 @@ fn reasons(reasons: &[Reason]) -> String {
     reasons.iter().map(|r| format!("  {}\n", shown(r).replace('\n', "\n  "))).collect()
 }
 
+/// The warnings, with an empty line before them; nothing if there are none.
 fn warnings(list: &[String]) -> String {
-    list.iter().map(|w| format!("warning: {w}\n")).collect()
+    let lines: String = list.iter().map(|w| format!("warning: {w}\n")).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
 /// The answer of `publish`.
 pub fn published(a: &Published) -> String {
     if a.outcome == "refused" {
-        return format!("Refused: nothing was published.\n\n{}\n{}", reasons(&a.reasons), warnings(&a.warnings));
+        return format!("Refused: nothing was published.\n\n{}{}", reasons(&a.reasons), warnings(&a.warnings));
     }
     let mut out = String::new();
     let verb = if a.outcome == "published" { "Published" } else { "Would publish (dry run, nothing written)" };
@@ -125,7 +127,7 @@ pub fn published(a: &Published) -> String {
     if a.outcome == "published" {
         let _ = write!(out, ", write {:.2}, read back and judge again {:.2}", second("write"), second("verify"));
     }
-    out.push_str(")\n\n");
+    out.push_str(")\n");
     out.push_str(&warnings(&a.warnings));
     out
 }
@@ -178,7 +180,6 @@ pub fn checked(a: &Checked) -> String {
             out.push_str(&reasons(&a.reasons));
         }
     }
-    out.push('\n');
     out.push_str(&warnings(&a.warnings));
     out
 }
@@ -244,10 +245,7 @@ pub fn inspected(a: &Inspection) -> String {
             share(a.together.share)
         );
     }
-    if !a.warnings.is_empty() {
-        out.push('\n');
-        out.push_str(&warnings(&a.warnings));
-    }
+    out.push_str(&warnings(&a.warnings));
     out
 }
 

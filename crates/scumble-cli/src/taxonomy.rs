@@ -173,7 +173,8 @@ fn check(file: &Path, against: Option<(&Path, &str)>, ordered: bool, show_values
         if missing.is_empty() {
             text.push_str(&format!("covers every value of `{column}` in {}\n", data.display()));
         } else {
-            text.push_str(&format!("misses {} values of `{column}` in {}\n", missing.len(), data.display()));
+            let values = if missing.len() == 1 { "one value".into() } else { format!("{} values", missing.len()) };
+            text.push_str(&format!("misses {values} of `{column}` in {}\n", data.display()));
             if show_values {
                 missing.iter().for_each(|v| text.push_str(&format!("  {v}\n")));
             } else {

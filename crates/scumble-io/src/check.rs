@@ -402,7 +402,8 @@ fn understand(
         let runs: Vec<Option<Run>> = labels.iter().map(|l| taxonomy.parse(l)).collect();
         let unknown = runs.iter().filter(|r| r.is_none()).count();
         if unknown > 0 {
-            let message = format!("column `{}` has {unknown} distinct values that its taxonomy does not know", w.name);
+            let values = if unknown == 1 { "one value".into() } else { format!("{unknown} distinct values") };
+            let message = format!("column `{}` has {values} that its taxonomy does not know", w.name);
             return Err(Problem::new(message).hint("was the release made with this policy?").into());
         }
         quasi_labels.push(Labelled { codes: &c.codes, runs: runs.into_iter().flatten().collect() });
@@ -430,12 +431,14 @@ fn published_taxonomy(
     labels: &[&str],
     others: &[&str],
 ) -> Result<Taxonomy, Problems> {
+    // A masked label stands for a text of its length, which only has to be one that the label masks.
+    let stand_ins: Vec<String> = labels.iter().map(|label| unmask(label)).collect();
     let mut texts: Vec<&str> = others.to_vec();
-    for label in labels {
+    for (label, stand_in) in labels.iter().zip(&stand_ins) {
         match rule {
             Rule::File { .. } | Rule::Nested(_) => (),
             Rule::Intervals(_) | Rule::Dates(_) => texts.extend(ends(label)),
-            Rule::Prefix(_) => texts.push(label.trim_end_matches('*')),
+            Rule::Prefix(_) => texts.push(stand_in),
             Rule::Flat => texts.push(label),
         }
     }
@@ -451,6 +454,12 @@ fn published_taxonomy(
             .and_then(|t| if labels.is_empty() { Taxonomy::generate(rule, column, &[], true) } else { Ok(t) }),
         (rule, _) => Taxonomy::generate(rule, column, &values, has_missing),
     }
+}
+
+/// A text that a label with a mask may stand for; the text itself if there is no mask, nothing if all is masked.
+fn unmask(label: &str) -> String {
+    let kept = label.trim_end_matches('*');
+    if kept.is_empty() { String::new() } else { kept.to_owned() + &"?".repeat(label.len() - kept.len()) }
 }
 
 /// The values that a range or a single value names.

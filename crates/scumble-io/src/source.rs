@@ -51,7 +51,8 @@ pub enum Place {
 
 /// A path in a policy is relative to the policy's folder.
 pub fn beside(base: &Path, path: &str) -> PathBuf {
-    base.join(path)
+    // Without the dot of the current folder, which would only be noise in messages.
+    if base == Path::new(".") { path.into() } else { base.join(path) }
 }
 
 /// How the policy says its source is written.

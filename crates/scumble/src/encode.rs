@@ -42,7 +42,7 @@ pub fn encode(
             Rule::File { path, .. } => format!("taxonomy `{path}`"),
             _ => "its taxonomy".into(),
         };
-        let values = if uncovered == 1 { "value".into() } else { format!("{uncovered} distinct values") };
+        let values = if uncovered == 1 { "one value".into() } else { format!("{uncovered} distinct values") };
         return Err(Problem::new(format!("{name} misses {values} of column `{column}`"))
             .hint(format!("`scumble taxonomy check … --column {column} --show-values` lists what is missing"))
             .into());

@@ -295,8 +295,11 @@ fn place_all(
         }
     }
     if bad > 0 {
-        let what = if bad == 1 { "value that is" } else { "values that are" };
-        return Err(Problem::new(format!("column `{column}` has {bad} distinct {what} not {kind}")).hint(hint).into());
+        let message = match bad {
+            1 => format!("one value of column `{column}` is not a {kind}"),
+            _ => format!("{bad} distinct values of column `{column}` are not {}", kind.replacen(' ', "s ", 1)),
+        };
+        return Err(Problem::new(message).hint(hint).into());
     }
     // Texts with one place (`1`, `01`, `1.0`) are one value; the shortest stands for them.
     placed.sort_unstable_by_key(|&(p, text)| (p, text.len(), text));
@@ -318,7 +321,7 @@ fn intervals(rule: &Intervals, column: &str, values: &[&str], has_missing: bool)
     let given = rule.widths.iter().chain(&rule.low).chain(&rule.high).copied();
     let decimals = parsed.chain(given).map(|d| d.decimals).max().unwrap_or(0);
     let hint = format!("give `{column}` another taxonomy, or list the text that means missing under `missing`");
-    let kind = "numbers of at most 18 digits";
+    let kind = "number of at most 18 digits";
     let (leaves, places) = place_all(column, kind, &hint, values, |v| Decimal::parse(v)?.units(decimals))?;
     let (leaves, places) = with_missing(leaves, places, has_missing);
     let units = |d: &Decimal| {
@@ -348,7 +351,7 @@ fn intervals(rule: &Intervals, column: &str, values: &[&str], has_missing: bool)
 
 fn dates(units: &[Granularity], column: &str, values: &[&str], has_missing: bool) -> Result<Taxonomy, Problems> {
     let hint = "write dates as YYYY-MM-DD, or list the text that means missing under `missing`";
-    let (_, places) = place_all(column, "dates of the form YYYY-MM-DD", hint, values, parse_date)?;
+    let (_, places) = place_all(column, "date of the form YYYY-MM-DD", hint, values, parse_date)?;
     // The day alone is the value: whatever is written after it must not be published.
     let leaves = places.iter().map(|&day| iso_date(day)).collect();
     let (leaves, places) = with_missing(leaves, places, has_missing);
