@@ -79,7 +79,9 @@ pub struct Model {
 pub struct Worse {
     /// Records in it.
     pub size: u64,
-    /// Published value of each quasi-identifier.
+    /// Published value of each quasi-identifier; absent for a table that was not published, where it would be a
+    /// person's own values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub region: BTreeMap<String, String>,
 }
 

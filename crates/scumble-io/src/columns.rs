@@ -421,6 +421,9 @@ pub(crate) fn select(path: &Path, names: &[String], wanted: Option<&[String]>) -
     problems.or((0..names.len()).filter(|&i| wanted.contains(&names[i])).collect())
 }
 
+/// What is longer than this is no name, and no message should repeat it.
+const LONGEST_NAME: usize = 1_000;
+
 /// Columns are called by name everywhere in a policy, so names must be there and differ.
 pub(crate) fn check_names(path: &Path, names: Vec<String>) -> Result<Vec<String>, Problems> {
     let mut problems = Problems::default();
@@ -429,6 +432,9 @@ pub(crate) fn check_names(path: &Path, names: Vec<String>) -> Result<Vec<String>
         if name.is_empty() {
             let problem = Problem::new(format!("column {} of `{}` has no name", i + 1, path.display()));
             problems.push(problem.hint("the first line must name every column"));
+        } else if name.len() > LONGEST_NAME {
+            let message = format!("the name of column {} of `{}` has {} bytes", i + 1, path.display(), name.len());
+            problems.push(Problem::new(message).hint("is the first line the header, and are the line ends intact?"));
         } else if !seen.insert(name) && told.insert(name) {
             let problem = Problem::new(format!("`{}` has more than one column `{name}`", path.display()));
             problems.push(problem.hint("give every column a name of its own"));

@@ -9,6 +9,7 @@ use arrow_schema::{DataType, Field, Schema};
 use hashbrown::HashMap;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -260,8 +261,13 @@ fn format_piece(rows: &Rows<'_>, texts: &[Texts<'_>], piece: usize, delimiter: u
 /// Writes a Parquet file. Generalized columns are text; the others keep the type that they had in the source.
 pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<File, Problems> {
     let file = File::create(path).map_err(|e| failed(path, &e))?;
-    let refuse = |e: &dyn std::fmt::Display| -> Problems {
-        Problem::new(format!("writing `{}` failed: {e}", path.file_name().unwrap_or_default().to_string_lossy())).into()
+    // The disk's own words, where it was the disk.
+    let refuse = |e: ParquetError| match e {
+        ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
+            Ok(e) => failed(path, &e),
+            Err(e) => failed(path, &std::io::Error::other(e)),
+        },
+        e => failed(path, &std::io::Error::other(e)),
     };
     let layout = &rows.extract.layout;
     let kinds: Vec<DataType> = layout.iter().map(kept_type).collect();
@@ -269,7 +275,7 @@ pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync
         layout.iter().zip(&kinds).map(|(c, kind)| Field::new(&c.name, kind.clone(), true)).collect();
     let schema = Arc::new(Schema::new(fields));
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-    let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(|e| refuse(&e))?;
+    let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(refuse)?;
     let total = rows.extract.row_of.len() as u64;
     let mut done = 0;
     let pieces: Vec<usize> = (0..rows.count()).collect();
@@ -278,12 +284,12 @@ pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync
             batch.par_iter().map(|&p| piece_batch(rows, &kinds, &schema, p)).collect();
         for batch in made {
             let batch = batch?;
-            writer.write(&batch).map_err(|e| refuse(&e))?;
+            writer.write(&batch).map_err(refuse)?;
             done += batch.num_rows() as u64;
             progress(done, total);
         }
     }
-    writer.into_inner().map_err(|e| refuse(&e))
+    writer.into_inner().map_err(refuse)
 }
 
 /// Generalized values are text. Others keep their type where text can be turned back into it.
