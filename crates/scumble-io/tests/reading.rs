@@ -365,7 +365,12 @@ fn very_long_lines_are_read() {
     let columns = read_text(format!("a,b\n1,{long}\n2,\"{long}\n\"\n")).unwrap();
     assert_eq!(columns.columns[1].values.get(0).len(), long.len());
     assert_eq!(columns.columns[1].values.get(1).len(), long.len() + 1);
-    assert_eq!(read_text(format!("{long}\n1\n")).unwrap().columns[0].name.len(), long.len());
+    // So is a long header; but what is too long for a name is refused without repeating it.
+    let names: Vec<String> = (0..10_000).map(|i| format!("{i:01000}")).collect();
+    let row = vec!["1"; names.len()].join(",");
+    assert_eq!(read_text(format!("{}\n{row}\n", names.join(","))).unwrap().columns.len(), names.len());
+    let refused = messages(read_text(format!("{long}\n1\n")));
+    assert_eq!(refused, ["the name of column 1 of `x.csv` has 10485760 bytes"]);
     assert_eq!(messages(read_text(format!("a,b\n1,\"{long}"))).len(), 1);
 }
 
