@@ -79,8 +79,10 @@ fn about(m: &Model) -> String {
 fn promised(models: &[Model]) -> String {
     let head = ["model", "about", "asked", "measured", ""].map(str::to_owned).to_vec();
     let row = |m: &Model| {
-        let asked = match (&m.must_be, &m.required) {
-            (Some(how), Some(n)) => format!("{how} {}", number(n)),
+        // As it is written in the policy, not as the fraction that it is.
+        let written = ["c", "t", "k", "l"].iter().find_map(|name| m.parameters.get(*name));
+        let asked = match (&m.must_be, written) {
+            (Some(how), Some(text)) => format!("{how} {text}"),
             _ => String::new(),
         };
         let rank = m.parameters.get("l").filter(|_| m.name == "recursive-l-diversity");

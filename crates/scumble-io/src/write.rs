@@ -21,8 +21,8 @@ use scumble::release::{Generalized, Members};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// About so many records are formatted as one piece of work.
 const PIECE: usize = 8_192;
@@ -127,7 +127,47 @@ enum Texts<'a> {
     /// By run, for quasi-identifiers.
     Runs(HashMap<Run, Vec<u8>, foldhash::fast::FixedState>),
     /// By code, with the code of each row or record.
-    Codes(Vec<Vec<u8>>, &'a [u32]),
+    Codes(Labels, &'a [u32]),
+}
+
+/// Texts one after another, each followed by so much room that a whole [`STEP`] can be copied from where it begins.
+#[derive(Default)]
+struct Labels {
+    bytes: Vec<u8>,
+    spans: Vec<(usize, usize)>,
+    longest: usize,
+}
+
+/// Most cells are shorter than this, and a copy of a fixed length needs no call.
+const STEP: usize = 32;
+
+impl Labels {
+    fn push(&mut self, text: &[u8]) {
+        self.spans.push((self.bytes.len(), text.len()));
+        self.bytes.extend_from_slice(text);
+        self.bytes.resize(self.bytes.len() + STEP, 0);
+        self.longest = self.longest.max(text.len());
+    }
+
+    /// Copies the text of a code to `out`, which has room for it and a step more; where it ends there.
+    #[inline(always)]
+    fn copy(&self, code: u32, out: &mut [u8], at: usize) -> usize {
+        let (start, length) = self.spans[code as usize];
+        if length <= STEP {
+            out[at..at + STEP].copy_from_slice(&self.bytes[start..start + STEP]);
+        } else {
+            out[at..at + length].copy_from_slice(&self.bytes[start..start + length]);
+        }
+        at + length
+    }
+}
+
+impl<T: AsRef<[u8]>> FromIterator<T> for Labels {
+    fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Labels {
+        let mut labels = Labels::default();
+        texts.into_iter().for_each(|text| labels.push(text.as_ref()));
+        labels
+    }
 }
 
 /// Writes a CSV file. `progress` is told the records written. The file is returned so that the caller can make it
@@ -146,13 +186,23 @@ pub fn csv(
     let texts: Vec<Texts<'_>> = layout.par_iter().map(|cell| texts(rows, cell, delimiter)).collect();
     let total = rows.extract.row_of.len() as u64;
     let mut done = 0;
-    let (send, receive) = sync_channel::<(Vec<u8>, u64)>(BATCH);
+    let (send, receive) = sync_channel::<(Vec<u8>, usize, u64)>(BATCH);
+    // Buffers are used again: memory fresh from the system costs as much as filling it.
+    let spare: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+    let spares = || spare.lock().unwrap_or_else(PoisonError::into_inner);
     std::thread::scope(|scope| {
+        let (texts, spares) = (&texts, &spares);
         scope.spawn(move || {
             // Pieces are formatted in parallel a few at a time and handed over in order.
             let pieces: Vec<usize> = (0..rows.count()).collect();
             for batch in pieces.chunks(BATCH) {
-                let formatted: Vec<_> = batch.par_iter().map(|&p| format_piece(rows, &texts, p, delimiter)).collect();
+                let formatted: Vec<_> = batch
+                    .par_iter()
+                    .map(|&p| {
+                        let buffer = spares().pop().unwrap_or_default();
+                        format_piece(rows, texts, p, delimiter, buffer)
+                    })
+                    .collect();
                 for buffer in formatted {
                     if send.send(buffer).is_err() {
                         return;
@@ -162,8 +212,9 @@ pub fn csv(
         });
         let write = || -> std::io::Result<()> {
             file.write_all(&head)?;
-            for (buffer, written) in receive {
-                file.write_all(&buffer)?;
+            for (buffer, length, written) in receive {
+                file.write_all(&buffer[..length])?;
+                spares().push(buffer);
                 done += written;
                 progress(done, total);
             }
@@ -220,13 +271,25 @@ fn escape(text: &str, delimiter: u8) -> Vec<u8> {
     format!("\"{}\"", text.replace('"', "\"\"")).into_bytes()
 }
 
-fn format_piece(rows: &Rows<'_>, texts: &[Texts<'_>], piece: usize, delimiter: u8) -> (Vec<u8>, u64) {
-    let mut out = Vec::with_capacity(PIECE * 12 * texts.len());
-    let mut written = 0;
+/// The rows of a piece as text in the buffer: how many bytes and how many rows.
+fn format_piece(
+    rows: &Rows<'_>,
+    texts: &[Texts<'_>],
+    piece: usize,
+    delimiter: u8,
+    mut out: Vec<u8>,
+) -> (Vec<u8>, usize, u64) {
+    let (mut at, mut written) = (0, 0);
     let layout = &rows.extract.layout;
+    let varying: Vec<(&Labels, &[u32], bool)> = (layout.iter().zip(texts))
+        .filter_map(|(cell, text)| match text {
+            Texts::Codes(labels, codes) => Some((labels, *codes, matches!(cell.place, Place::Plain(_)))),
+            Texts::Runs(_) => None,
+        })
+        .collect();
+    let longest: usize = varying.iter().map(|(labels, ..)| labels.longest).sum();
     // The cells of a class that are equal in all its rows, neighbours joined with their delimiters: `fixed[i]` stands
     // before the i-th cell that is not, and the last one at the end.
-    let varying: Vec<usize> = (0..texts.len()).filter(|&i| matches!(texts[i], Texts::Codes(..))).collect();
     let mut fixed: Vec<Vec<u8>> = vec![Vec::new(); varying.len() + 1];
     rows.visit(piece, |class, members| {
         fixed.iter_mut().for_each(Vec::clear);
@@ -243,19 +306,23 @@ fn format_piece(rows: &Rows<'_>, texts: &[Texts<'_>], piece: usize, delimiter: u
         if let Some(last) = fixed[slot].last_mut() {
             *last = b'\n';
         }
+        let room = at + members.len() * (longest + fixed.iter().map(Vec::len).sum::<usize>()) + STEP;
+        if out.len() < room {
+            out.resize(room.max(PIECE * 12 * texts.len()), 0);
+        }
         for &(row, record) in members {
-            for (before, &i) in fixed.iter().zip(&varying) {
-                out.extend_from_slice(before);
-                if let Texts::Codes(labels, codes) = &texts[i] {
-                    let plain = matches!(layout[i].place, Place::Plain(_));
-                    out.extend_from_slice(&labels[codes[if plain { record } else { row } as usize] as usize]);
-                }
+            for (before, (labels, codes, plain)) in fixed.iter().zip(&varying) {
+                out[at..at + before.len()].copy_from_slice(before);
+                at += before.len();
+                at = labels.copy(codes[if *plain { record } else { row } as usize], &mut out, at);
             }
-            out.extend_from_slice(&fixed[slot]);
+            let last = &fixed[varying.len()];
+            out[at..at + last.len()].copy_from_slice(last);
+            at += last.len();
         }
         written += members.len() as u64;
     });
-    (out, written)
+    (out, at, written)
 }
 
 /// Writes a Parquet file. Generalized columns are text; the others keep the type that they had in the source.
