@@ -161,8 +161,8 @@ pub struct Checked {
     pub sizes: BTreeMap<u64, u64>,
     /// What the reader should know.
     pub warnings: Vec<String>,
-    /// Seconds it took.
-    pub seconds: f64,
+    /// Seconds it took: `total`.
+    pub seconds: BTreeMap<&'static str, f64>,
 }
 
 /// A column and how its values are to be understood.
@@ -559,7 +559,7 @@ fn answer(plan: &Plan, release: &Release, population: Option<&[u64]>, start: Ins
         uniques: risk.uniques,
         sizes: risk.sizes,
         warnings,
-        seconds: start.elapsed().as_secs_f64(),
+        seconds: BTreeMap::from([("total", start.elapsed().as_secs_f64())]),
     }
 }
 
