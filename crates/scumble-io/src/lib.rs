@@ -2,10 +2,10 @@
 //! call.
 
 pub mod answer;
-pub mod arrow;
+mod arrow;
 pub mod check;
 pub mod columns;
-pub mod csv;
+mod csv;
 pub mod dictionary;
 pub mod inspect;
 pub mod manifest;

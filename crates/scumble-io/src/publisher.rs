@@ -8,7 +8,7 @@ use crate::check::{Labelled, classes_of};
 use crate::columns::{self, Column, ReadOptions};
 use crate::manifest::{self, Data, Manifest, Method};
 use crate::source::{self, Cell, Extract, Place, beside};
-use crate::staging::{Slot, Staging};
+use crate::staging::{Slot, Staging, must_be_free};
 use crate::write;
 use rayon::prelude::*;
 use scumble::picture;
@@ -88,12 +88,12 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
     let policy = read_policy(path)?;
     let base = base_of(path);
     let target = options.to.clone().unwrap_or_else(|| beside(&base, &policy.to));
-    if target.exists() && !options.replace && !options.dry_run {
+    if !options.dry_run {
         // Said before the work, not after it.
-        return Err(exists(&target));
-    }
-    if target.exists() && !options.dry_run {
-        replaceable(&target)?;
+        must_be_free(&target, options.replace)?;
+        if target.exists() {
+            replaceable(&target)?;
+        }
     }
     if let Some((_, names)) = &options.picture {
         axes(&policy, names.as_ref())?;
@@ -145,12 +145,6 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
     clock.lap("write");
     answer.seconds = clock.seconds;
     Ok(answer)
-}
-
-fn exists(target: &Path) -> Problems {
-    Problem::new(format!("`{}` exists already", target.display()))
-        .hint("publish to another folder with `--to`, or replace it with `--replace`")
-        .into()
 }
 
 /// What `--replace` may remove: a release, or an empty folder. A folder of something else was named by mistake.

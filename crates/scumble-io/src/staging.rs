@@ -59,6 +59,16 @@ impl Slot {
     }
 }
 
+/// Refuses a target that exists, unless it may be replaced.
+pub fn must_be_free(target: &Path, replace: bool) -> Result<(), Problems> {
+    if !target.exists() || replace {
+        return Ok(());
+    }
+    Err(Problem::new(format!("`{}` exists already", target.display()))
+        .hint("publish to another folder with `--to`, or replace it with `--replace`")
+        .into())
+}
+
 /// A folder in the making.
 pub struct Staging {
     path: PathBuf,
@@ -71,11 +81,7 @@ pub struct Staging {
 impl Staging {
     /// Makes the hidden folder beside `target`. A target that exists is refused unless it may be replaced.
     pub fn begin(target: &Path, replace: bool, slot: &Slot) -> Result<Staging, Problems> {
-        if target.exists() && !replace {
-            return Err(Problem::new(format!("`{}` exists already", target.display()))
-                .hint("publish to another folder with `--to`, or replace it with `--replace`")
-                .into());
-        }
+        must_be_free(target, replace)?;
         if target.exists() && !target.is_dir() {
             return Err(Problem::new(format!("`{}` is a file, not a release", target.display()))
                 .hint("choose another folder with `to` in [release] or `--to`")
