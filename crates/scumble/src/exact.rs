@@ -43,6 +43,12 @@ impl Ratio {
         self.num as f64 / self.den as f64
     }
 
+    /// This times n, rounded down.
+    pub fn of(self, n: u64) -> u64 {
+        let product = UBig::from(self.num) * UBig::from(n) / UBig::from(self.den);
+        u64::try_from(product).unwrap_or(u64::MAX)
+    }
+
     /// Reads a non-negative decimal (`5`, `0.2`, `1e-3`) or a fraction (`1/3`) exactly.
     pub fn parse(text: &str) -> Option<Ratio> {
         if let Some((a, b)) = text.split_once('/') {

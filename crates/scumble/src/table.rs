@@ -157,7 +157,7 @@ pub fn number_tuples(columns: &[&[u32]], sizes: &[u64]) -> (Vec<u32>, Vec<u32>) 
         room = match room.checked_mul(size) {
             Some(room) => room,
             None => {
-                let (numbers, firsts) = number_keys(&keys);
+                let (numbers, firsts) = number_keys(&keys, room);
                 keys = numbers.into_iter().map(u64::from).collect();
                 firsts.len() as u64 * size
             }
@@ -166,14 +166,18 @@ pub fn number_tuples(columns: &[&[u32]], sizes: &[u64]) -> (Vec<u32>, Vec<u32>) 
             *key = *key * size + u64::from(code);
         }
     }
-    number_keys(&keys)
+    number_keys(&keys, room)
 }
 
 /// Stretches of at least this many keys are worth a thread of their own.
 const STRETCH: usize = 1 << 16;
 
-/// Numbers distinct keys in order of first appearance: stretches by themselves, on all cores, then joined in order.
-fn number_keys(keys: &[u64]) -> (Vec<u32>, Vec<u32>) {
+/// Numbers distinct keys, all below `room`, in order of first appearance: stretches by themselves, on all cores, then
+/// joined in order. Few possible keys are looked up in an array.
+fn number_keys(keys: &[u64], room: u64) -> (Vec<u32>, Vec<u32>) {
+    if room <= 4 * keys.len() as u64 && keys.len() < STRETCH {
+        return number_small(keys, room as usize);
+    }
     let length = keys.len().div_ceil(rayon::current_num_threads().max(1)).max(STRETCH);
     let parts: Vec<(Vec<u32>, Vec<u32>)> = keys.par_chunks(length).map(number_stretch).collect();
     let mut parts = parts.into_iter();
@@ -199,6 +203,20 @@ fn number_keys(keys: &[u64]) -> (Vec<u32>, Vec<u32>) {
             .collect();
         numbers.extend(part.iter().map(|&n| number_of[n as usize]));
     }
+    (numbers, firsts)
+}
+
+fn number_small(keys: &[u64], room: usize) -> (Vec<u32>, Vec<u32>) {
+    let (mut known, mut firsts) = (vec![u32::MAX; room], Vec::new());
+    let number = |(i, &key): (usize, &u64)| {
+        let number = &mut known[key as usize];
+        if *number == u32::MAX {
+            *number = firsts.len() as u32;
+            firsts.push(i as u32);
+        }
+        *number
+    };
+    let numbers = keys.iter().enumerate().map(number).collect();
     (numbers, firsts)
 }
 

@@ -5,6 +5,7 @@ mod laws {
     mod algorithms;
     mod cases;
     mod exactness;
+    mod full_domain;
     mod models;
     mod naive;
     mod policies;

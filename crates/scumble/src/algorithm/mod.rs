@@ -1,16 +1,25 @@
 //! Ways to make a release.
 
 use crate::catalogue::{Entry, Parameters};
-use crate::class::EquivalenceClass;
+use crate::class::{EquivalenceClass, Run};
 use crate::model::{Bound, Context, Measured, Model};
 use crate::problem::Problem;
 use crate::release::Form;
 use crate::table::{Distribution, Table};
+use hashbrown::HashMap;
 
+mod datafly;
+mod full_domain;
+mod incognito;
+mod lattice;
 mod mondrian;
+mod samarati;
+
+pub use incognito::{Solutions, solutions};
 
 /// Every algorithm. A new one is a file and a line here (and its `mod` line above).
-pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[mondrian::ENTRY];
+pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] =
+    &[mondrian::ENTRY, lattice::ENTRY, incognito::ENTRY, samarati::ENTRY, datafly::ENTRY];
 
 /// Makes releases.
 ///
@@ -58,6 +67,57 @@ impl Goal<'_> {
             let cx = Context { distributions: self.distributions, attribute: r.attribute.unwrap_or(0) };
             class.count >= r.model.promise().least && r.model.judge(&cx, class).holds
         })
+    }
+
+    /// Which classes must be left out so that the others, published alone, keep the goal; `None` if they have more than
+    /// `limit` records. The classes are those of the whole table.
+    ///
+    /// What remains is judged again as what is published, until nothing more fails: by the distributions of the
+    /// published records, and on some columns only by the classes that are left.
+    pub fn leave_out(&self, classes: &[EquivalenceClass], limit: u64) -> Option<Vec<bool>> {
+        let mut out = vec![false; classes.len()];
+        let mut distributions = self.distributions.to_vec();
+        loop {
+            let failing = self.failing(classes, &out, &distributions);
+            if failing.is_empty() {
+                return Some(out);
+            }
+            failing.into_iter().for_each(|i| out[i] = true);
+            let left_out = classes.iter().zip(&out).filter(|(_, out)| **out);
+            if left_out.map(|(class, _)| class.count).sum::<u64>() > limit {
+                return None;
+            }
+            let kept = || classes.iter().zip(&out).filter(|(_, out)| !**out).map(|(class, _)| class);
+            for (i, distribution) in distributions.iter_mut().enumerate() {
+                let mut counts = vec![0; distribution.counts.len()];
+                kept().flat_map(|class| &class.histograms[i].0).for_each(|&(code, n)| counts[code as usize] += n);
+                *distribution = Distribution::new(distribution.taxonomy.clone(), counts);
+            }
+        }
+    }
+
+    /// The classes, of those not out, that break a requirement when they are published together.
+    fn failing(&self, classes: &[EquivalenceClass], out: &[bool], distributions: &[Distribution]) -> Vec<usize> {
+        let published: Vec<usize> = (0..classes.len()).filter(|&i| !out[i]).collect();
+        let mut failing = Vec::new();
+        for r in self.requirements {
+            let cx = Context { distributions, attribute: r.attribute.unwrap_or(0) };
+            let Some(on) = &r.on else {
+                failing.extend(published.iter().filter(|&&i| !r.model.judge(&cx, &classes[i]).holds));
+                continue;
+            };
+            let mut alike: HashMap<Vec<Run>, Vec<usize>> = HashMap::new();
+            for &i in &published {
+                alike.entry(on.iter().map(|&d| classes[i].region[d]).collect()).or_default().push(i);
+            }
+            for together in alike.into_values() {
+                let merged = together[1..].iter().fold(classes[together[0]].clone(), |a, &i| a.merge(&classes[i]));
+                if !r.model.judge(&cx, &merged).holds {
+                    failing.extend(together);
+                }
+            }
+        }
+        failing
     }
 
     /// A class needs at least so many records.

@@ -66,6 +66,9 @@ fn every_algorithm_keeps_its_laws_or_refuses() {
         let (table, goal) = (&case.table, requirements(&draws, &case.table));
         for entry in ALGORITHMS {
             for given in combinations(entry.parameters, &params) {
+                if algorithm(entry, &given).is_none() {
+                    continue;
+                }
                 let shown = show(&given, &goal);
                 let Some(form) = run(entry.name, &given, table, &goal, seed) else {
                     let all: Vec<(u32, u64)> = (0u32..).zip(table.counts.iter().map(|&n| n.into())).collect();
@@ -122,8 +125,11 @@ fn regions_are_right(table: &Table, form: &Generalized) -> Law {
 }
 
 /// Judged by twins that share nothing with the models. A requirement on some columns is judged on the records that the
-/// recipient cannot tell apart by those columns.
+/// recipient cannot tell apart by those columns, and by the distribution of the records that are published.
 fn every_class_keeps_every_model(table: &Table, form: &Generalized, goal: &[Requirement], shown: &str) -> Law {
+    let mut counts = vec![0; table.rows()];
+    form.classes.iter().flat_map(|c| &c.members).for_each(|m| counts[m.row as usize] += m.count);
+    let published = Table { counts, ..table.clone() };
     for r in goal {
         let mut groups: BTreeMap<Vec<Run>, Vec<(u32, u64)>> = BTreeMap::new();
         for class in &form.classes {
@@ -133,7 +139,7 @@ fn every_class_keeps_every_model(table: &Table, form: &Generalized, goal: &[Requ
             groups.entry(key).or_default().extend(members);
         }
         for (region, rows) in groups {
-            prop_assert!(naive::keeps(r, table, &rows), "{} fails in {:?}: {}", r.name, region, shown);
+            prop_assert!(naive::keeps(r, &published, &rows), "{} fails in {:?}: {}", r.name, region, shown);
         }
     }
     Ok(())

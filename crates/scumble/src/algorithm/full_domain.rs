@@ -1,0 +1,500 @@
+//! Full-domain generalization: every quasi-identifier is shown at one level of its taxonomy, the same in all records.
+//!
+//! The choices of levels form a lattice. A node of it divides the table into the classes of its *frequency set*, which
+//! is rolled up from the set of a more specific node instead of being counted again. Everything that searches the
+//! lattice (`lattice`, `incognito`, `samarati`, `datafly`) asks [`Lattice::test`] whether a node keeps the goal, and
+//! which classes must be left out for that.
+
+use super::{Goal, Refusal};
+use crate::catalogue::{Kind, Parameter, Parameters};
+use crate::class::{EquivalenceClass, Histogram, Run};
+use crate::problem::Problem;
+use crate::release::{Form, Generalized, Member, Members};
+use crate::table::{Table, number_tuples};
+use hashbrown::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(super) const SUPPRESS: Parameter = Parameter {
+    name: "suppress",
+    kind: Kind::Number("0", Some("1")),
+    default: Some("0"),
+    about: "largest share of the records that may be left out",
+};
+
+/// More nodes than this are not searched.
+const NODES: u128 = 1 << 22;
+
+/// Frequency sets are kept for roll-up up to so many classes in all.
+const KEPT_CLASSES: usize = 1 << 25;
+
+/// How many records a share of them is, for parameter [`SUPPRESS`].
+pub(super) fn limit(parameters: &Parameters, table: &Table) -> u64 {
+    parameters.number("suppress").of(table.records())
+}
+
+/// The lattice of a table, with what a node has to keep.
+pub(super) struct Lattice<'a> {
+    pub table: &'a Table,
+    goal: &'a Goal<'a>,
+    /// At most so many records may be left out.
+    limit: u64,
+    pub records: u64,
+    /// Per quasi-identifier and level.
+    rungs: Vec<Vec<Rung>>,
+    /// The distinct combinations of quasi-identifiers.
+    points: Arc<FrequencySet>,
+    /// Sets that others were rolled up from, by levels.
+    rolled: Mutex<Rolled>,
+}
+
+/// One level of a quasi-identifier.
+struct Rung {
+    /// Number of the group that each leaf falls into; leaves that do not occur share a neighbour's.
+    group: Vec<u32>,
+    /// How many groups occur.
+    groups: u32,
+}
+
+#[derive(Default)]
+struct Rolled {
+    sets: HashMap<Vec<usize>, Arc<FrequencySet>>,
+    classes: usize,
+}
+
+/// The classes that a node divides the table into.
+pub(super) struct FrequencySet {
+    /// A row of the table in each class.
+    pub first: Vec<u32>,
+    /// Number of records of each class.
+    pub count: Vec<u64>,
+    /// The class of each class of `source`; of each row, if there is no source.
+    part_of: Vec<u32>,
+    source: Option<Arc<FrequencySet>>,
+}
+
+/// What came of testing a node.
+pub(super) enum Test {
+    /// It keeps the goal if these classes are left out.
+    Keeps(Vec<bool>),
+    /// It does not.
+    Breaks,
+    /// More records than may be left out are in classes below the smallest size allowed. Every more specific node has
+    /// at least as many, whatever the models.
+    TooSmall,
+}
+
+impl<'a> Lattice<'a> {
+    pub fn new(table: &'a Table, goal: &'a Goal<'a>, limit: u64) -> Lattice<'a> {
+        let rungs = (0..table.quasi.len()).map(|dim| rungs(table, dim)).collect();
+        let columns: Vec<&[u32]> = table.quasi_codes.iter().map(Vec::as_slice).collect();
+        let sizes: Vec<u64> = table.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
+        let (part_of, first) = number(table.rows(), &columns, &sizes);
+        let mut count = vec![0; first.len()];
+        part_of.iter().zip(&table.counts).for_each(|(&class, &n)| count[class as usize] += u64::from(n));
+        let points = Arc::new(FrequencySet { first, count, part_of, source: None });
+        Lattice { table, goal, limit, records: table.records(), rungs, points, rolled: Mutex::default() }
+    }
+
+    /// The highest level of every quasi-identifier: the node at which nothing is shown.
+    pub fn top(&self) -> Vec<usize> {
+        self.rungs.iter().map(|levels| levels.len() - 1).collect()
+    }
+
+    /// All nodes as numbers, in the order of their levels; refuses lattices that are too large to be searched.
+    pub fn nodes(&self) -> Result<Nodes, Refusal> {
+        let sizes: Vec<usize> = self.rungs.iter().map(Vec::len).collect();
+        let number = sizes.iter().try_fold(1u128, |n, &size| n.checked_mul(size as u128)).unwrap_or(u128::MAX);
+        if number > NODES {
+            return Err(Refusal(vec![
+                Problem::new(format!(
+                    "the {} quasi-identifiers can be combined in more than {NODES} ways, too many to search",
+                    sizes.len()
+                ))
+                .hint("use taxonomies with fewer levels, or `datafly` or `mondrian`, which do not try them all"),
+            ]));
+        }
+        Ok(Nodes::new(sizes))
+    }
+
+    /// Whether what keeps the goal still does when it is generalized further.
+    ///
+    /// Without suppression that is so for monotone models, on any columns. With suppression it needs more: a class
+    /// that fails may be larger than the parts of it that failed, unless sizes alone decide.
+    pub fn closed(&self) -> bool {
+        let monotone = self.goal.requirements.iter().all(|r| r.model.promise().monotone);
+        self.goal.size_decides() || (self.limit == 0 && monotone)
+    }
+
+    /// The classes of a node.
+    pub fn frequency_set(&self, levels: &[usize]) -> FrequencySet {
+        self.roll_up(&self.source(levels), levels)
+    }
+
+    /// A set that the node can be rolled up from: that of half the levels, which many nodes share.
+    fn source(&self, levels: &[usize]) -> Arc<FrequencySet> {
+        let half: Vec<usize> = levels.iter().map(|l| l / 2).collect();
+        if half.iter().all(|&l| l == 0) {
+            return self.points.clone();
+        }
+        let lock = || self.rolled.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock();
+        if let Some(set) = known.sets.get(&half) {
+            return set.clone();
+        }
+        let full = known.classes > KEPT_CLASSES;
+        drop(known);
+        let below = self.source(&half);
+        if full {
+            return below;
+        }
+        let set = Arc::new(self.roll_up(&below, &half));
+        let mut known = lock();
+        known.classes += set.part_of.len();
+        known.sets.insert(half, set.clone());
+        set
+    }
+
+    /// The set of a node from that of a more specific one.
+    pub fn roll_up(&self, source: &Arc<FrequencySet>, levels: &[usize]) -> FrequencySet {
+        let all: Vec<usize> = (0..levels.len()).collect();
+        let (part_of, firsts) = self.group(&source.first, levels, &all);
+        let mut count = vec![0; firsts.len()];
+        part_of.iter().zip(&source.count).for_each(|(&class, n)| count[class as usize] += n);
+        let first = firsts.iter().map(|&i| source.first[i as usize]).collect();
+        FrequencySet { first, count, part_of, source: Some(source.clone()) }
+    }
+
+    /// Numbers what these rows show on some quasi-identifiers.
+    fn group(&self, rows: &[u32], levels: &[usize], on: &[usize]) -> (Vec<u32>, Vec<u32>) {
+        let (mut columns, mut sizes) = (Vec::new(), Vec::new());
+        for &dim in on {
+            let rung = &self.rungs[dim][levels[dim]];
+            if rung.groups > 1 {
+                let codes = &self.table.quasi_codes[dim];
+                columns.push(rows.iter().map(|&r| rung.group[codes[r as usize] as usize]).collect::<Vec<u32>>());
+                sizes.push(u64::from(rung.groups));
+            }
+        }
+        number(rows.len(), &columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes)
+    }
+
+    /// Whether the node keeps the goal, with at most the allowed number of records left out.
+    pub fn test(&self, levels: &[usize], set: &FrequencySet) -> Test {
+        let small = self.too_small(levels, set);
+        if set.records_in(&small) > self.limit {
+            return Test::TooSmall;
+        }
+        let plain = self.goal.size_decides() && self.goal.requirements.iter().all(|r| r.on.is_none());
+        let out = if plain { Some(small) } else { self.goal.leave_out(&self.classes(levels, set), self.limit) };
+        match out {
+            Some(out) if out.contains(&false) => Test::Keeps(out),
+            _ => Test::Breaks,
+        }
+    }
+
+    /// Classes with fewer records than some model needs, on all columns or on those it is about.
+    fn too_small(&self, levels: &[usize], set: &FrequencySet) -> Vec<bool> {
+        let mut small = vec![false; set.count.len()];
+        for r in self.goal.requirements {
+            let least = r.model.promise().least;
+            let Some(on) = &r.on else {
+                small.iter_mut().zip(&set.count).for_each(|(small, &n)| *small |= n < least);
+                continue;
+            };
+            let (part_of, firsts) = self.group(&set.first, levels, on);
+            let mut sizes = vec![0; firsts.len()];
+            part_of.iter().zip(&set.count).for_each(|(&part, n)| sizes[part as usize] += n);
+            small.iter_mut().zip(&part_of).for_each(|(small, &part)| *small |= sizes[part as usize] < least);
+        }
+        small
+    }
+
+    /// The classes as a recipient would see them, for the models to judge.
+    fn classes(&self, levels: &[usize], set: &FrequencySet) -> Vec<EquivalenceClass> {
+        let rows = set.rows();
+        let histograms = |rows: &[u32]| -> Vec<Histogram> {
+            let sensitive = self.table.sensitive.iter().zip(&self.table.sensitive_codes);
+            let values =
+                |codes: &'a Vec<u32>| rows.iter().map(|&r| (codes[r as usize], self.table.counts[r as usize].into()));
+            sensitive.map(|(a, codes)| Histogram::count(a.taxonomy.leaves(), rows.len(), values(codes))).collect()
+        };
+        let blind = self.goal.size_decides();
+        let class = |i: usize| EquivalenceClass {
+            region: self.region(levels, set.first[i]),
+            count: set.count[i],
+            histograms: if blind {
+                vec![Histogram::default(); self.table.sensitive.len()]
+            } else {
+                histograms(&rows[i])
+            },
+        };
+        (0..set.count.len()).map(class).collect()
+    }
+
+    fn region(&self, levels: &[usize], row: u32) -> Vec<Run> {
+        let cells = self.table.quasi.iter().zip(&self.table.quasi_codes).zip(levels);
+        cells.map(|((a, codes), &level)| a.taxonomy.at_level(codes[row as usize], level)).collect()
+    }
+
+    /// The form of a node, with some of its classes left out.
+    pub fn form(&self, levels: &[usize], set: &FrequencySet, out: &[bool]) -> Form {
+        let (mut classes, mut suppressed) = (Vec::new(), Vec::new());
+        for (i, rows) in set.rows().into_iter().enumerate() {
+            let members = rows.iter().map(|&row| Member { row, count: self.table.counts[row as usize] });
+            if out[i] {
+                suppressed.extend(members);
+            } else {
+                let region = self.region(levels, set.first[i]).into();
+                classes.push(Members { region, members: members.collect() });
+            }
+        }
+        Form::Generalized(Generalized::new(classes, suppressed))
+    }
+
+    /// The form of a node that was found to keep the goal.
+    pub fn publish(&self, levels: &[usize]) -> Result<Form, Refusal> {
+        let set = self.frequency_set(levels);
+        match self.test(levels, &set) {
+            Test::Keeps(out) => Ok(self.form(levels, &set, &out)),
+            _ => Err(self.refusal()),
+        }
+    }
+
+    /// What a node loses, if it keeps the goal.
+    pub fn lost(&self, loss: &Loss, levels: &[usize]) -> Option<u128> {
+        let set = self.frequency_set(levels);
+        match self.test(levels, &set) {
+            Test::Keeps(out) => Some(loss.of(self, levels, &set, &out)),
+            _ => None,
+        }
+    }
+
+    /// How many distinct values a quasi-identifier shows at a level.
+    pub fn distinct(&self, dim: usize, level: usize) -> u32 {
+        self.rungs[dim][level].groups
+    }
+
+    /// Why no node keeps the goal.
+    pub fn refusal(&self) -> Refusal {
+        let set = self.frequency_set(&self.top());
+        let whole = self.classes(&self.top(), &set);
+        let mut reasons: Vec<Problem> = whole.iter().flat_map(|w| self.goal.impossible(self.table, w)).collect();
+        if reasons.is_empty() {
+            let problem = Problem::new(format!(
+                "no level of generalization that was tried keeps the models with at most {} of {} records left out",
+                self.limit, self.records
+            ));
+            reasons.push(problem.hint("allow a larger `suppress`, or use an algorithm that does not recode globally"));
+        }
+        Refusal(reasons)
+    }
+}
+
+impl FrequencySet {
+    /// Number of records in the marked classes.
+    pub fn records_in(&self, marked: &[bool]) -> u64 {
+        self.count.iter().zip(marked).filter(|(_, m)| **m).map(|(n, _)| n).sum()
+    }
+
+    /// The class of every row of the table.
+    fn class_of_rows(&self) -> Vec<u32> {
+        match &self.source {
+            None => self.part_of.clone(),
+            Some(source) => source.class_of_rows().iter().map(|&c| self.part_of[c as usize]).collect(),
+        }
+    }
+
+    /// The rows of every class, rising.
+    fn rows(&self) -> Vec<Vec<u32>> {
+        let mut rows = vec![Vec::new(); self.count.len()];
+        (0u32..).zip(self.class_of_rows()).for_each(|(row, class)| rows[class as usize].push(row));
+        rows
+    }
+}
+
+/// Numbers tuples; without a column they are all alike.
+fn number(rows: usize, columns: &[&[u32]], sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
+    if columns.is_empty() { (vec![0; rows], vec![0; rows.min(1)]) } else { number_tuples(columns, sizes) }
+}
+
+/// The levels of a quasi-identifier, with the groups that occur numbered in the order of their leaves.
+fn rungs(table: &Table, dim: usize) -> Vec<Rung> {
+    let taxonomy = &table.quasi[dim].taxonomy;
+    let mut occurs = vec![false; taxonomy.leaves()];
+    table.quasi_codes[dim].iter().for_each(|&code| occurs[code as usize] = true);
+    let rung = |level: usize| {
+        let (mut group, mut groups, mut last) = (Vec::with_capacity(occurs.len()), 0u32, None);
+        for (leaf, _) in (0u32..).zip(&occurs) {
+            if occurs[leaf as usize] {
+                let run = Some(taxonomy.at_level(leaf, level));
+                groups += u32::from(run != last);
+                last = run;
+            }
+            group.push(groups.saturating_sub(1));
+        }
+        Rung { group, groups }
+    };
+    (0..=taxonomy.levels()).map(rung).collect()
+}
+
+/// The nodes of a lattice as numbers: levels as the digits of a number, the first quasi-identifier's highest.
+pub(super) struct Nodes {
+    sizes: Vec<usize>,
+    strides: Vec<usize>,
+}
+
+impl Nodes {
+    fn new(sizes: Vec<usize>) -> Nodes {
+        let mut strides = vec![1; sizes.len()];
+        for d in (1..sizes.len()).rev() {
+            strides[d - 1] = strides[d] * sizes[d];
+        }
+        Nodes { sizes, strides }
+    }
+
+    pub fn len(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    pub fn levels(&self, node: usize) -> Vec<usize> {
+        self.sizes.iter().zip(&self.strides).map(|(size, stride)| node / stride % size).collect()
+    }
+
+    pub fn height(&self, node: usize) -> usize {
+        self.levels(node).iter().sum()
+    }
+
+    /// The nodes that are one level more specific on one quasi-identifier.
+    pub fn below(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        let dims = self.sizes.iter().zip(&self.strides);
+        dims.filter(move |(size, stride)| node / **stride % **size > 0).map(move |(_, stride)| node - stride)
+    }
+
+    /// The node with another level of one quasi-identifier.
+    pub fn at(&self, node: usize, dim: usize, level: usize) -> usize {
+        let stride = self.strides[dim];
+        node - node / stride % self.sizes[dim] * stride + level * stride
+    }
+
+    /// Whether every level of `a` is at most that of `b`.
+    pub fn is_below(&self, a: usize, b: usize) -> bool {
+        self.sizes.iter().zip(&self.strides).all(|(size, stride)| a / stride % size <= b / stride % size)
+    }
+}
+
+pub(super) const METRIC: Parameter = Parameter {
+    name: "metric",
+    kind: Kind::Choice(&["gcp", "iloss", "precision", "entropy", "discernibility", "c_avg"]),
+    default: Some("gcp"),
+    about: "what the published generalization loses least of",
+};
+
+/// What a node loses, by one of the metrics, as whole numbers: a sum does not depend on its order, so ties are ties on
+/// every machine and for every number of threads.
+pub(super) enum Loss {
+    /// The sum over all cells of what their group loses.
+    Cells(Cells),
+    /// Σ |E|² + suppressed · records.
+    Discernibility,
+    /// Published records per class.
+    ClassSize,
+}
+
+/// Losses of cells in units of 2⁻⁴⁰.
+pub(super) struct Cells {
+    /// Of a leaf at a level, per quasi-identifier.
+    loss: Vec<Vec<Vec<u64>>>,
+    /// Of all records at a level, if none is left out.
+    total: Vec<Vec<u128>>,
+    /// Of the cells of a record that is left out.
+    suppressed: u64,
+}
+
+impl Loss {
+    pub fn new(metric: &str, lattice: &Lattice<'_>) -> Loss {
+        match metric {
+            "discernibility" => Loss::Discernibility,
+            "c_avg" => Loss::ClassSize,
+            _ => Loss::Cells(Cells::new(metric, lattice)),
+        }
+    }
+
+    /// Of a node with some of its classes left out.
+    pub fn of(&self, lattice: &Lattice<'_>, levels: &[usize], set: &FrequencySet, out: &[bool]) -> u128 {
+        let classes = set.count.iter().zip(out);
+        match self {
+            Loss::Cells(cells) => {
+                let left_out = (0..out.len()).filter(|&i| out[i]);
+                let more = left_out.map(|i| {
+                    u128::from(set.count[i]) * u128::from(cells.suppressed - cells.of(lattice, levels, set.first[i]))
+                });
+                self.least(lattice, levels) + more.sum::<u128>()
+            }
+            Loss::Discernibility => {
+                classes.map(|(&n, &out)| u128::from(n) * u128::from(if out { lattice.records } else { n })).sum()
+            }
+            Loss::ClassSize => {
+                let (kept, number) =
+                    classes.filter(|(_, out)| !**out).fold((0, 0), |(kept, number), (n, _)| (kept + n, number + 1));
+                (u128::from(kept) << 40) / u128::from(number.max(1u64))
+            }
+        }
+    }
+
+    /// A bound that needs no frequency set: what the node and all above it lose at least.
+    pub fn least(&self, lattice: &Lattice<'_>, levels: &[usize]) -> u128 {
+        // There are at most so many classes, and then they are at best of equal size.
+        let classes = || {
+            let groups = lattice.rungs.iter().zip(levels).map(|(rungs, &l)| u128::from(rungs[l].groups.max(1)));
+            let points = lattice.points.count.len().max(1) as u128;
+            groups.fold(1, |n: u128, g| n.saturating_mul(g)).min(points)
+        };
+        let records = u128::from(lattice.records);
+        match self {
+            Loss::Cells(cells) => cells.total.iter().zip(levels).map(|(total, &l)| total[l]).sum(),
+            Loss::Discernibility => records * records / classes(),
+            Loss::ClassSize => (u128::from(lattice.records - lattice.limit) << 40) / classes(),
+        }
+    }
+}
+
+impl Cells {
+    fn new(metric: &str, lattice: &Lattice<'_>) -> Cells {
+        let table = lattice.table;
+        let heaviest = table.quasi.iter().map(|a| a.weight).fold(f64::MIN_POSITIVE, f64::max);
+        let fixed = |x: f64| (x * (1u64 << 40) as f64).round() as u64;
+        let (mut loss, mut total, mut suppressed) = (Vec::new(), Vec::new(), 0);
+        for (attribute, codes) in table.quasi.iter().zip(&table.quasi_codes) {
+            let t = &attribute.taxonomy;
+            let mut counts = vec![0u64; t.leaves()];
+            codes.iter().zip(&table.counts).for_each(|(&c, &n)| counts[c as usize] += u64::from(n));
+            let records_up_to: Vec<u64> = std::iter::once(0)
+                .chain(counts.iter().scan(0, |sum, n| {
+                    *sum += n;
+                    Some(*sum)
+                }))
+                .collect();
+            let in_run = |run: Run| records_up_to[run.last as usize + 1] - records_up_to[run.first as usize];
+            let cell = |level: usize, run: Run| match metric {
+                "iloss" => attribute.weight / heaviest * (t.size(run) - 1) as f64 / t.size(t.root()) as f64,
+                "precision" => level as f64 / t.levels().max(1) as f64,
+                // Up to what the leaves' own frequencies add, which is the same for every node.
+                "entropy" => (in_run(run).max(1) as f64).log2(),
+                _ => t.loss(run),
+            };
+            suppressed += fixed(if metric == "gcp" { 1.0 } else { cell(t.levels(), t.root()) });
+            let leaves = |level| (0..t.leaves() as u32).map(move |leaf| fixed(cell(level, t.at_level(leaf, level))));
+            let at_levels: Vec<Vec<u64>> = (0..=t.levels()).map(|level| leaves(level).collect()).collect();
+            let sum =
+                |losses: &Vec<u64>| losses.iter().zip(&counts).map(|(&x, &n)| u128::from(x) * u128::from(n)).sum();
+            total.push(at_levels.iter().map(sum).collect());
+            loss.push(at_levels);
+        }
+        Cells { loss, total, suppressed }
+    }
+
+    fn of(&self, lattice: &Lattice<'_>, levels: &[usize], row: u32) -> u64 {
+        let codes = lattice.table.quasi_codes.iter().map(|codes| codes[row as usize] as usize);
+        self.loss.iter().zip(levels).zip(codes).map(|((loss, &level), code)| loss[level][code]).sum()
+    }
+}
