@@ -356,29 +356,32 @@ impl Nodes {
         self.sizes.iter().product()
     }
 
+    fn level(&self, node: usize, dim: usize) -> usize {
+        node / self.strides[dim] % self.sizes[dim]
+    }
+
     pub fn levels(&self, node: usize) -> Vec<usize> {
-        self.sizes.iter().zip(&self.strides).map(|(size, stride)| node / stride % size).collect()
+        (0..self.sizes.len()).map(|dim| self.level(node, dim)).collect()
     }
 
     pub fn height(&self, node: usize) -> usize {
-        self.levels(node).iter().sum()
+        (0..self.sizes.len()).map(|dim| self.level(node, dim)).sum()
     }
 
     /// The nodes that are one level more specific on one quasi-identifier.
     pub fn below(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
-        let dims = self.sizes.iter().zip(&self.strides);
-        dims.filter(move |(size, stride)| node / **stride % **size > 0).map(move |(_, stride)| node - stride)
+        let lower = (0..self.sizes.len()).filter(move |&dim| self.level(node, dim) > 0);
+        lower.map(move |dim| node - self.strides[dim])
     }
 
     /// The node with another level of one quasi-identifier.
     pub fn at(&self, node: usize, dim: usize, level: usize) -> usize {
-        let stride = self.strides[dim];
-        node - node / stride % self.sizes[dim] * stride + level * stride
+        node - self.level(node, dim) * self.strides[dim] + level * self.strides[dim]
     }
 
     /// Whether every level of `a` is at most that of `b`.
     pub fn is_below(&self, a: usize, b: usize) -> bool {
-        self.sizes.iter().zip(&self.strides).all(|(size, stride)| a / stride % size <= b / stride % size)
+        (0..self.sizes.len()).all(|dim| self.level(a, dim) <= self.level(b, dim))
     }
 }
 
