@@ -4,7 +4,7 @@
 //! pass through beside the table. Every algorithm works on distinct rows with counts, which on real extracts are far
 //! fewer than the records.
 
-use crate::class::{Histogram, Run};
+use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::taxonomy::Taxonomy;
 use hashbrown::HashTable;
 use rayon::prelude::*;
@@ -140,6 +140,43 @@ impl Distribution {
     /// The same as a histogram.
     pub fn histogram(&self) -> Histogram {
         Histogram(self.occurring.iter().map(|&c| (c, self.counts[c as usize])).collect())
+    }
+}
+
+/// A class while records come and go: counts per value of each sensitive attribute.
+pub struct Tally<'a> {
+    table: &'a Table,
+    /// Number of records in it.
+    pub count: u64,
+    counts: Vec<Vec<u64>>,
+}
+
+impl<'a> Tally<'a> {
+    /// Of nobody.
+    pub fn new(table: &'a Table) -> Tally<'a> {
+        Tally { table, count: 0, counts: table.sensitive.iter().map(|a| vec![0; a.taxonomy.leaves()]).collect() }
+    }
+
+    /// Takes in so many records of a row.
+    pub fn add(&mut self, row: u32, n: u64) {
+        self.count += n;
+        for (counts, codes) in self.counts.iter_mut().zip(&self.table.sensitive_codes) {
+            counts[codes[row as usize] as usize] += n;
+        }
+    }
+
+    /// Lets so many records of a row go.
+    pub fn remove(&mut self, row: u32, n: u64) {
+        self.count -= n;
+        for (counts, codes) in self.counts.iter_mut().zip(&self.table.sensitive_codes) {
+            counts[codes[row as usize] as usize] -= n;
+        }
+    }
+
+    /// What it is now.
+    pub fn class(&self, region: Vec<Run>) -> EquivalenceClass {
+        let histograms = self.counts.iter().map(|c| Histogram::dense(c)).collect();
+        EquivalenceClass { region, count: self.count, histograms }
     }
 }
 

@@ -145,6 +145,12 @@ impl Taxonomy {
         }
     }
 
+    /// The run of the smallest node above the one that covers the run; none above the root.
+    pub fn parent(&self, run: Run) -> Option<Run> {
+        let id = self.parents[self.node(run) as usize];
+        (id != u32::MAX).then(|| self.run(id))
+    }
+
     fn run(&self, id: u32) -> Run {
         match (id as usize).checked_sub(self.leaves.len()) {
             None => Run::new(id, id),

@@ -4,6 +4,7 @@
 mod laws {
     mod algorithms;
     mod cases;
+    mod cuts;
     mod exactness;
     mod full_domain;
     mod models;

@@ -8,18 +8,28 @@ use crate::release::Form;
 use crate::table::{Distribution, Table};
 use hashbrown::HashMap;
 
+mod bottom_up;
+mod cut;
 mod datafly;
 mod full_domain;
 mod incognito;
 mod lattice;
 mod mondrian;
 mod samarati;
+mod top_down;
 
 pub use incognito::{Solutions, solutions};
 
 /// Every algorithm. A new one is a file and a line here (and its `mod` line above).
-pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] =
-    &[mondrian::ENTRY, lattice::ENTRY, incognito::ENTRY, samarati::ENTRY, datafly::ENTRY];
+pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[
+    mondrian::ENTRY,
+    lattice::ENTRY,
+    incognito::ENTRY,
+    samarati::ENTRY,
+    datafly::ENTRY,
+    top_down::ENTRY,
+    bottom_up::ENTRY,
+];
 
 /// Makes releases.
 ///
@@ -63,10 +73,13 @@ impl Goal<'_> {
     /// A requirement on some columns only is tested on the full class: its classes are unions of full classes, so for
     /// a monotone model that is sufficient.
     pub fn holds(&self, class: &EquivalenceClass) -> bool {
-        self.requirements.iter().all(|r| {
-            let cx = Context { distributions: self.distributions, attribute: r.attribute.unwrap_or(0) };
-            class.count >= r.model.promise().least && r.model.judge(&cx, class).holds
-        })
+        self.requirements.iter().all(|r| self.keeps(r, class))
+    }
+
+    /// Whether the class keeps one of the requirements.
+    pub fn keeps(&self, r: &Requirement, class: &EquivalenceClass) -> bool {
+        let cx = Context { distributions: self.distributions, attribute: r.attribute.unwrap_or(0) };
+        class.count >= r.model.promise().least && r.model.judge(&cx, class).holds
     }
 
     /// Which classes must be left out so that the others, published alone, keep the goal; `None` if they have more than

@@ -40,7 +40,7 @@ use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::problem::Problem;
 use crate::release::{Form, Generalized, Member, Members};
-use crate::table::{Attribute, Table};
+use crate::table::{Attribute, Table, Tally};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -351,20 +351,20 @@ impl Job<'_> {
         let mut order: Vec<(u32, u32)> =
             rows.chunks_exact(stride).enumerate().map(|(i, r)| (r[dim], i as u32)).collect();
         order.sort_unstable();
-        let mut left = Side::new(self.table);
-        let mut right = Side::new(self.table);
-        rows.chunks_exact(stride).for_each(|row| right.add(self, row));
+        let id = self.dims();
+        let (mut left, mut right) = (Tally::new(self.table), Tally::new(self.table));
+        rows.chunks_exact(stride).for_each(|row| right.add(row[id], self.count(row)));
         let mut best: Option<(u64, u32)> = None;
         let mut next = order.iter().peekable();
         for &(cut, _) in places {
             while let Some(&(_, i)) = next.next_if(|(code, _)| *code <= cut) {
                 let row = &rows[i as usize * stride..(i as usize + 1) * stride];
-                left.add(self, row);
-                right.remove(self, row);
+                left.add(row[id], self.count(row));
+                right.remove(row[id], self.count(row));
             }
             let off = (2 * left.count).abs_diff(total);
             let nearer = best.is_none_or(|(b, _)| off < b);
-            if nearer && self.goal.holds(&left.class()) && self.goal.holds(&right.class()) {
+            if nearer && self.goal.holds(&left.class(Vec::new())) && self.goal.holds(&right.class(Vec::new())) {
                 best = Some((off, cut));
             }
         }
@@ -437,39 +437,6 @@ impl Job<'_> {
         }
         let region = self.table.quasi.iter().zip(runs).map(|(a, &run)| a.taxonomy.cover(run)).collect();
         Members { region, members }
-    }
-}
-
-/// One side of a cut while it sweeps: counts per value of each sensitive attribute.
-struct Side {
-    count: u64,
-    counts: Vec<Vec<u64>>,
-}
-
-impl Side {
-    fn new(table: &Table) -> Side {
-        Side { count: 0, counts: table.sensitive.iter().map(|a| vec![0; a.taxonomy.leaves()]).collect() }
-    }
-
-    fn add(&mut self, job: &Job<'_>, row: &[u32]) {
-        let n = job.count(row);
-        self.count += n;
-        for (counts, codes) in self.counts.iter_mut().zip(&job.table.sensitive_codes) {
-            counts[codes[row[job.dims()] as usize] as usize] += n;
-        }
-    }
-
-    fn remove(&mut self, job: &Job<'_>, row: &[u32]) {
-        let n = job.count(row);
-        self.count -= n;
-        for (counts, codes) in self.counts.iter_mut().zip(&job.table.sensitive_codes) {
-            counts[codes[row[job.dims()] as usize] as usize] -= n;
-        }
-    }
-
-    fn class(&self) -> EquivalenceClass {
-        let histograms = self.counts.iter().map(|c| Histogram::dense(c)).collect();
-        EquivalenceClass { region: Vec::new(), count: self.count, histograms }
     }
 }
 

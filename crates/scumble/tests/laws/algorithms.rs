@@ -13,14 +13,14 @@ use scumble::risk::assess;
 use scumble::table::Table;
 use std::collections::BTreeMap;
 
-type Law = Result<(), TestCaseError>;
+pub type Law = Result<(), TestCaseError>;
 
-fn check<S: Strategy>(number: u32, drawn: S, law: impl Fn(S::Value) -> Law) {
+pub fn check<S: Strategy>(number: u32, drawn: S, law: impl Fn(S::Value) -> Law) {
     TestRunner::new(ProptestConfig::with_cases(number)).run(&drawn, law).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// Runs one algorithm: its form, or nothing if it refuses.
-fn run(
+pub fn run(
     name: &str,
     given: &BTreeMap<String, String>,
     table: &Table,
@@ -46,7 +46,7 @@ fn mondrian(words: [&str; 3], table: &Table, goal: &[Requirement], seed: u64) ->
 }
 
 /// Regions with how many records of which row they hold.
-fn classes(form: &Generalized) -> Classes {
+pub fn classes(form: &Generalized) -> Classes {
     let mut classes = Classes::new();
     for class in &form.classes {
         let rows = classes.entry(class.region.to_vec()).or_default();

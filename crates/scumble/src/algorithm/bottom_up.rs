@@ -1,0 +1,214 @@
+//! # bottom-up
+//!
+//! Starts with nothing generalized and makes values more general, everywhere at once, until the models hold.
+//!
+//! ## Method
+//! Sub-tree generalization, as `top-down`, from the other end: every quasi-identifier has one cut, the same for all
+//! records, and at first every cut shows the values themselves. A generalization replaces everything below a node by
+//! the node. As long as some class breaks a model, the generalization with the least cost per record that it may help
+//! is made: its cost, divided by the number of records in broken classes that show something below the node.
+//! Generalizations that touch no broken class are not considered.
+//!
+//! - `score = "loss"`: the cost is by how much the certainty penalty (`gcp`) rises.
+//! - `score = "information-gain"`: the cost is the information about the sensitive attributes that is given up: the
+//!   entropy of their values under the node, less the mean entropy under what it replaces. Ties are broken by loss.
+//!
+//! Numbers, dates and ordered files whose taxonomy has no levels between the values and the root (`number = true`) are
+//! generalized by joining two neighbouring ranges. Records without a value join the others only at the root.
+//!
+//! A late generalization often makes an early one needless. So at the end values are made more special again, as
+//! `top-down` does it, as far as the models allow.
+//!
+//! ## Guarantee
+//! Every class keeps every model; if even the whole table does not, the algorithm refuses. With monotone models no
+//! specialization of the release keeps them: a local optimum, not the best of all cuts. With other models the search is
+//! a heuristic and may end at the root though something finer would hold.
+//!
+//! ## Cost
+//! A generalization visits the classes below its node and compares all candidates. Slower than `top-down` where the
+//! result is far from the data, that is, for large k.
+//!
+//! ## Departures from the paper
+//! The paper divides by how much the smallest class grows, which is nothing in almost every step as long as there is
+//! another small class somewhere; the number of records that may be helped says more. Any model, requirements on some
+//! columns (`on`), `score = "loss"`, ranges without a taxonomy, and the last step are not in the paper.
+//!
+//! ## Reference
+//! Wang, Yu and Chakraborty, "Bottom-up generalization: a data mining solution to privacy protection", 2004.
+
+use super::cut::{Cuts, Worth, is_free};
+use super::top_down::{SCORE, Score, specialize};
+use super::{Algorithm, Goal, Progress, Refusal};
+use crate::catalogue::Entry;
+use crate::class::Run;
+use crate::release::{Form, Generalized};
+use crate::table::Table;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
+    name: "bottom-up",
+    summary: "generalizes from the values; one cut per quasi-identifier for all records",
+    source: include_str!("bottom_up.rs"),
+    parameters: &[SCORE],
+    build: |p| Ok(Box::new(BottomUp { score: Score::of(p.word("score")) })),
+};
+
+struct BottomUp {
+    score: Score,
+}
+
+impl Algorithm for BottomUp {
+    fn anonymize(&self, table: &Table, goal: &Goal<'_>, _seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
+        if table.rows() == 0 {
+            return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
+        }
+        let worth = Worth::new(table);
+        let mut climb = Climb::new(Cuts::bottom(table, goal), &worth, self.score);
+        let all = table.records();
+        while climb.broken > 0 {
+            progress(all.saturating_sub(climb.broken), all);
+            match climb.best() {
+                Some((dim, run)) => climb.generalize(dim, run),
+                None => return Err(Refusal(Cuts::impossible(table, goal))),
+            }
+        }
+        let mut cuts = climb.cuts;
+        specialize(&mut cuts, &worth, self.score, progress);
+        Ok(Form::Generalized(cuts.form()))
+    }
+}
+
+/// What a run costs: by the score, and in loss, for ties.
+type Cost = [f64; 2];
+
+/// The way up.
+struct Climb<'a> {
+    cuts: Cuts<'a>,
+    worth: &'a Worth<'a>,
+    score: Score,
+    /// Number of records in groups that break something, over all views.
+    broken: u64,
+    /// The same by quasi-identifier and first leaf of the run that they show.
+    broken_at: Vec<Vec<u64>>,
+    /// Per view and group, whether it breaks something.
+    breaks: Vec<Vec<bool>>,
+    /// Cost of the runs shown, by quasi-identifier and first leaf.
+    costs: Vec<Vec<Cost>>,
+    /// Per quasi-identifier: what could be shown next instead of what is, with its cost.
+    candidates: Vec<BTreeMap<Run, Cost>>,
+}
+
+impl<'a> Climb<'a> {
+    fn new(cuts: Cuts<'a>, worth: &'a Worth<'a>, score: Score) -> Climb<'a> {
+        let leaves: Vec<usize> = cuts.table.quasi.iter().map(|a| a.taxonomy.leaves()).collect();
+        let mut climb = Climb {
+            broken: 0,
+            broken_at: leaves.iter().map(|&n| vec![0; n]).collect(),
+            breaks: cuts.views.iter().map(|view| vec![false; view.groups.len()]).collect(),
+            costs: leaves.iter().map(|&n| vec![[0.0; 2]; n]).collect(),
+            candidates: vec![BTreeMap::new(); leaves.len()],
+            cuts,
+            worth,
+            score,
+        };
+        for (dim, &n) in leaves.iter().enumerate() {
+            for leaf in 0..n as u32 {
+                let run = Run::new(leaf, leaf);
+                climb.costs[dim][leaf as usize] = climb.cost(dim, run);
+                climb.open(dim, run);
+            }
+        }
+        for v in 0..climb.cuts.views.len() {
+            (0..climb.cuts.views[v].groups.len()).for_each(|i| climb.judge(v, i));
+        }
+        climb
+    }
+
+    fn cost(&self, dim: usize, run: Run) -> Cost {
+        let loss = self.worth.loss(dim, run);
+        match self.score {
+            Score::Loss => [loss, loss],
+            Score::InformationGain => [self.worth.entropy(dim, run), loss],
+        }
+    }
+
+    /// Opens the ways to generalize a run.
+    fn open(&mut self, dim: usize, run: Run) {
+        let taxonomy = &self.cuts.table.quasi[dim].taxonomy;
+        let wider: Vec<Run> = if is_free(taxonomy) {
+            let left = run.first.checked_sub(1).map(|leaf| Run::new(self.cuts.shown(dim, leaf).first, run.last));
+            let right = (run != taxonomy.root() && run.last < taxonomy.root().last)
+                .then(|| Run::new(run.first, self.cuts.shown(dim, run.last + 1).last));
+            left.into_iter().chain(right).map(|run| taxonomy.cover(run)).collect()
+        } else {
+            taxonomy.parent(run).into_iter().collect()
+        };
+        for run in wider {
+            let cost = self.cost(dim, run);
+            self.candidates[dim].insert(run, cost);
+        }
+    }
+
+    /// The generalization with the least cost per record in broken groups below it; the first of equals.
+    fn best(&self) -> Option<(usize, Run)> {
+        let mut best: Option<(Cost, usize, Run)> = None;
+        for (dim, candidates) in self.candidates.iter().enumerate() {
+            for (&run, cost) in candidates {
+                let (mut broken, mut more) = (0, *cost);
+                for below in self.cuts.below(dim, run) {
+                    broken += self.broken_at[dim][below.first as usize];
+                    let less = self.costs[dim][below.first as usize];
+                    more = [more[0] - less[0], more[1] - less[1]];
+                }
+                if broken == 0 {
+                    continue;
+                }
+                let price = more.map(|more| (more.max(0.0) / broken as f64 * 1e9).round());
+                let cheaper = |(best, ..): &(Cost, usize, Run)| {
+                    price[0].total_cmp(&best[0]).then(price[1].total_cmp(&best[1])) == Ordering::Less
+                };
+                if best.as_ref().is_none_or(cheaper) {
+                    best = Some((price, dim, run));
+                }
+            }
+        }
+        best.map(|(_, dim, run)| (dim, run))
+    }
+
+    fn generalize(&mut self, dim: usize, run: Run) {
+        for v in 0..self.cuts.views.len() {
+            let below: Vec<Run> = self.cuts.below(dim, run).collect();
+            let touched: Vec<usize> = below.into_iter().flat_map(|b| self.cuts.views[v].under(dim, b)).collect();
+            touched.into_iter().for_each(|i| self.mark(v, i, false));
+        }
+        let changed = self.cuts.merge(dim, run);
+        for (v, groups) in changed.into_iter().enumerate() {
+            groups.into_iter().for_each(|i| self.judge(v, i));
+        }
+        self.costs[dim][run.first as usize] = self.cost(dim, run);
+        // What lies within the run is no step up any more, and a neighbour now joins all of it.
+        self.candidates[dim].retain(|other, _| other.last < run.first || run.last < other.first || other.covers(run));
+        self.candidates[dim].remove(&run);
+        self.open(dim, run);
+    }
+
+    /// Judges a group that is not marked.
+    fn judge(&mut self, v: usize, i: usize) {
+        let view = &self.cuts.views[v];
+        let group = &view.groups[i];
+        let breaks = !self.cuts.keeps(view, group.region.clone(), &group.rows, group.count);
+        self.mark(v, i, breaks);
+    }
+
+    fn mark(&mut self, v: usize, i: usize, breaks: bool) {
+        if std::mem::replace(&mut self.breaks[v][i], breaks) == breaks {
+            return;
+        }
+        let view = &self.cuts.views[v];
+        let group = &view.groups[i];
+        let add = |sum: &mut u64| if breaks { *sum += group.count } else { *sum -= group.count };
+        add(&mut self.broken);
+        view.on.iter().for_each(|&d| add(&mut self.broken_at[d][group.region[d].first as usize]));
+    }
+}
