@@ -43,8 +43,9 @@ use crate::catalogue::Entry;
 use crate::class::Run;
 use crate::release::{Form, Generalized};
 use crate::table::Table;
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
     name: "bottom-up",
@@ -70,7 +71,8 @@ impl Algorithm for BottomUp {
             progress(all.saturating_sub(climb.broken), all);
             match climb.best() {
                 Some((dim, run)) => climb.generalize(dim, run),
-                None => return Err(Refusal(Cuts::impossible(table, goal))),
+                None if climb.at_top() => return Err(Refusal(Cuts::impossible(table, goal))),
+                None => climb.finish(),
             }
         }
         let mut cuts = climb.cuts;
@@ -95,8 +97,30 @@ struct Climb<'a> {
     breaks: Vec<Vec<bool>>,
     /// Cost of the runs shown, by quasi-identifier and first leaf.
     costs: Vec<Vec<Cost>>,
-    /// Per quasi-identifier: what could be shown next instead of what is, with its cost.
-    candidates: Vec<BTreeMap<Run, Cost>>,
+    /// Per quasi-identifier: what could be shown instead of what is.
+    candidates: Vec<HashMap<Run, Candidate>>,
+    /// The candidates by price when it was last looked at. Prices rise while classes are mended, and where one falls it
+    /// is entered anew, so the first whose price is still right is the cheapest.
+    queue: BinaryHeap<Reverse<(Price, usize, Run)>>,
+}
+
+/// Cost per record in broken groups; the bits of numbers that are not negative stand in their order.
+type Price = [u64; 2];
+
+/// A generalization that could be made.
+#[derive(Clone, Copy)]
+struct Candidate {
+    /// What it costs more than what it would replace.
+    more: Cost,
+    /// Number of records in broken groups below it, when last counted.
+    broken: u64,
+}
+
+impl Candidate {
+    /// Rounded, so that equal costs are equal whatever the order of the sums.
+    fn price(&self) -> Price {
+        self.more.map(|more| ((more * 1e6).round().max(0.0) / self.broken as f64).to_bits())
+    }
 }
 
 impl<'a> Climb<'a> {
@@ -107,20 +131,19 @@ impl<'a> Climb<'a> {
             broken_at: leaves.iter().map(|&n| vec![0; n]).collect(),
             breaks: cuts.views.iter().map(|view| vec![false; view.groups.len()]).collect(),
             costs: leaves.iter().map(|&n| vec![[0.0; 2]; n]).collect(),
-            candidates: vec![BTreeMap::new(); leaves.len()],
+            candidates: vec![HashMap::new(); leaves.len()],
+            queue: BinaryHeap::new(),
             cuts,
             worth,
             score,
         };
-        for (dim, &n) in leaves.iter().enumerate() {
-            for leaf in 0..n as u32 {
-                let run = Run::new(leaf, leaf);
-                climb.costs[dim][leaf as usize] = climb.cost(dim, run);
-                climb.open(dim, run);
-            }
-        }
         for v in 0..climb.cuts.views.len() {
             (0..climb.cuts.views[v].groups.len()).for_each(|i| climb.judge(v, i));
+        }
+        for (dim, &n) in leaves.iter().enumerate() {
+            let values = || (0..n as u32).map(|leaf| Run::new(leaf, leaf));
+            climb.costs[dim] = values().map(|run| climb.cost(dim, run)).collect();
+            values().for_each(|run| climb.open(dim, run));
         }
         climb
     }
@@ -138,48 +161,53 @@ impl<'a> Climb<'a> {
         let taxonomy = &self.cuts.table.quasi[dim].taxonomy;
         let wider: Vec<Run> = if is_free(taxonomy) {
             let left = run.first.checked_sub(1).map(|leaf| Run::new(self.cuts.shown(dim, leaf).first, run.last));
-            let right = (run != taxonomy.root() && run.last < taxonomy.root().last)
-                .then(|| Run::new(run.first, self.cuts.shown(dim, run.last + 1).last));
+            let right =
+                (run.last < taxonomy.root().last).then(|| Run::new(run.first, self.cuts.shown(dim, run.last + 1).last));
             left.into_iter().chain(right).map(|run| taxonomy.cover(run)).collect()
         } else {
             taxonomy.parent(run).into_iter().collect()
         };
         for run in wider {
-            let cost = self.cost(dim, run);
-            self.candidates[dim].insert(run, cost);
+            if !self.candidates[dim].contains_key(&run) {
+                let more = self.cuts.below(dim, run).fold(self.cost(dim, run), |more, below| {
+                    let less = self.costs[dim][below.first as usize];
+                    [more[0] - less[0], more[1] - less[1]]
+                });
+                self.enter(dim, run, Candidate { more, broken: self.broken_below(dim, run) });
+            }
         }
+    }
+
+    fn enter(&mut self, dim: usize, run: Run, candidate: Candidate) {
+        self.candidates[dim].insert(run, candidate);
+        if candidate.broken > 0 {
+            self.queue.push(Reverse((candidate.price(), dim, run)));
+        }
+    }
+
+    fn broken_below(&self, dim: usize, run: Run) -> u64 {
+        self.cuts.below(dim, run).map(|below| self.broken_at[dim][below.first as usize]).sum()
     }
 
     /// The generalization with the least cost per record in broken groups below it; the first of equals.
-    fn best(&self) -> Option<(usize, Run)> {
-        let mut best: Option<(Cost, usize, Run)> = None;
-        for (dim, candidates) in self.candidates.iter().enumerate() {
-            for (&run, cost) in candidates {
-                let (mut broken, mut more) = (0, *cost);
-                for below in self.cuts.below(dim, run) {
-                    broken += self.broken_at[dim][below.first as usize];
-                    let less = self.costs[dim][below.first as usize];
-                    more = [more[0] - less[0], more[1] - less[1]];
-                }
-                if broken == 0 {
-                    continue;
-                }
-                let price = more.map(|more| (more.max(0.0) / broken as f64 * 1e9).round());
-                let cheaper = |(best, ..): &(Cost, usize, Run)| {
-                    price[0].total_cmp(&best[0]).then(price[1].total_cmp(&best[1])) == Ordering::Less
-                };
-                if best.as_ref().is_none_or(cheaper) {
-                    best = Some((price, dim, run));
-                }
+    fn best(&mut self) -> Option<(usize, Run)> {
+        while let Some(Reverse((price, dim, run))) = self.queue.pop() {
+            let ends = [self.cuts.shown(dim, run.first), self.cuts.shown(dim, run.last)];
+            let is_above = ends[0].first == run.first && ends[1].last == run.last && ends[0] != run;
+            let Some(mut candidate) = self.candidates[dim].get(&run).copied().filter(|_| is_above) else { continue };
+            candidate.broken = self.broken_below(dim, run);
+            if candidate.broken > 0 && candidate.price() == price {
+                return Some((dim, run));
             }
+            self.enter(dim, run, candidate);
         }
-        best.map(|(_, dim, run)| (dim, run))
+        None
     }
 
     fn generalize(&mut self, dim: usize, run: Run) {
+        let below: Vec<Run> = self.cuts.below(dim, run).collect();
         for v in 0..self.cuts.views.len() {
-            let below: Vec<Run> = self.cuts.below(dim, run).collect();
-            let touched: Vec<usize> = below.into_iter().flat_map(|b| self.cuts.views[v].under(dim, b)).collect();
+            let touched: Vec<usize> = below.iter().flat_map(|&b| self.cuts.views[v].under(dim, b)).collect();
             touched.into_iter().for_each(|i| self.mark(v, i, false));
         }
         let changed = self.cuts.merge(dim, run);
@@ -187,10 +215,32 @@ impl<'a> Climb<'a> {
             groups.into_iter().for_each(|i| self.judge(v, i));
         }
         self.costs[dim][run.first as usize] = self.cost(dim, run);
-        // What lies within the run is no step up any more, and a neighbour now joins all of it.
-        self.candidates[dim].retain(|other, _| other.last < run.first || run.last < other.first || other.covers(run));
-        self.candidates[dim].remove(&run);
+        if let Some(made) = self.candidates[dim].remove(&run) {
+            self.cheapen(dim, run, made.more);
+        }
         self.open(dim, run);
+    }
+
+    /// What lies above a run costs less more, now that the run has been paid.
+    fn cheapen(&mut self, dim: usize, run: Run, paid: Cost) {
+        let taxonomy = &self.cuts.table.quasi[dim].taxonomy;
+        let up =
+            |run| if is_free(taxonomy) { Some(taxonomy.root()).filter(|&r| r != run) } else { taxonomy.parent(run) };
+        for above in std::iter::successors(up(run), |&above| up(above)) {
+            if let Some(mut candidate) = self.candidates[dim].get(&above).copied() {
+                candidate.more = [candidate.more[0] - paid[0], candidate.more[1] - paid[1]];
+                self.enter(dim, above, candidate);
+            }
+        }
+    }
+
+    fn at_top(&self) -> bool {
+        (0..self.candidates.len()).all(|dim| self.cuts.runs(dim).count() == 1)
+    }
+
+    /// Everything to its root.
+    fn finish(&mut self) {
+        (0..self.candidates.len()).for_each(|dim| self.generalize(dim, self.cuts.table.quasi[dim].taxonomy.root()));
     }
 
     /// Judges a group that is not marked.

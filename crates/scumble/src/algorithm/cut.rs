@@ -166,7 +166,7 @@ impl<'a> Cuts<'a> {
     pub fn admits(&self, dim: usize, run: Run, pieces: &[Run]) -> bool {
         self.views.iter().filter(|view| view.on.contains(&dim)).all(|view| {
             view.under(dim, run).all(|i| {
-                let parts = self.parts(dim, pieces, &view.groups[i].rows);
+                let parts = parts(self.table, dim, pieces, &view.groups[i].rows);
                 parts.into_iter().zip(pieces).filter(|((_, count), _)| *count > 0).all(|((rows, count), &piece)| {
                     let mut region = view.groups[i].region.clone();
                     region[dim] = piece;
@@ -176,32 +176,13 @@ impl<'a> Cuts<'a> {
         })
     }
 
-    /// The rows in each piece, and how many records they are.
-    fn parts(&self, dim: usize, pieces: &[Run], rows: &[u32]) -> Vec<(Vec<u32>, u64)> {
-        let mut parts = vec![(Vec::new(), 0); pieces.len()];
-        for &row in rows {
-            let part = &mut parts[piece_of(pieces, self.table.quasi_codes[dim][row as usize])];
-            part.0.push(row);
-            part.1 += u64::from(self.table.counts[row as usize]);
-        }
-        parts
-    }
-
     /// Replaces a run by its pieces. Returns the groups of each view that are new or smaller.
     pub fn split(&mut self, dim: usize, run: Run, pieces: &[Run]) -> Vec<Vec<usize>> {
         for &piece in pieces {
             self.shown[dim][piece.first as usize..=piece.last as usize].fill(piece);
         }
-        let mut changed = vec![Vec::new(); self.views.len()];
-        for v in 0..self.views.len() {
-            let old: Vec<usize> = self.views[v].under(dim, run).collect();
-            self.views[v].under[dim].remove(&run);
-            for i in old {
-                let parts = self.parts(dim, pieces, &self.views[v].groups[i].rows);
-                changed[v].extend(self.views[v].divide(i, dim, pieces.iter().copied().zip(parts)));
-            }
-        }
-        changed
+        let table = self.table;
+        self.views.iter_mut().map(|view| view.split(table, dim, run, pieces)).collect()
     }
 
     /// Replaces all runs below one by it. Returns the groups of each view that show it.
@@ -259,22 +240,28 @@ impl View<'_> {
         }
     }
 
-    /// Divides a group; the first part keeps its number. Returns the numbers of all parts.
-    fn divide(&mut self, i: usize, dim: usize, parts: impl Iterator<Item = (Run, (Vec<u32>, u64))>) -> Vec<usize> {
+    /// Divides the groups that show a run. Returns the parts; the first of a group keeps its number.
+    fn split(&mut self, table: &Table, dim: usize, run: Run, pieces: &[Run]) -> Vec<usize> {
+        let old: Vec<usize> = self.under(dim, run).collect();
+        self.under[dim].remove(&run);
         let mut numbers = Vec::new();
-        for (piece, (rows, count)) in parts.filter(|(_, (_, count))| *count > 0) {
-            let mut region = self.groups[i].region.clone();
-            region[dim] = piece;
-            let group = Group { region, rows, count };
-            let at = if numbers.is_empty() { i } else { self.groups.len() };
-            if at == i {
-                self.groups[i] = group;
-            } else {
-                self.groups.push(group);
-                self.link(at, Some(dim));
+        for i in old {
+            let parts = parts(table, dim, pieces, &self.groups[i].rows);
+            let some = parts.into_iter().zip(pieces).filter(|((_, count), _)| *count > 0);
+            for (nth, ((rows, count), &piece)) in some.enumerate() {
+                let mut region = self.groups[i].region.clone();
+                region[dim] = piece;
+                let group = Group { region, rows, count };
+                let at = if nth == 0 { i } else { self.groups.len() };
+                if nth == 0 {
+                    self.groups[i] = group;
+                } else {
+                    self.groups.push(group);
+                    self.link(at, Some(dim));
+                }
+                self.under[dim].entry(piece).or_default().push(at as u32);
+                numbers.push(at);
             }
-            self.under[dim].entry(piece).or_default().push(at as u32);
-            numbers.push(at);
         }
         numbers
     }
@@ -311,6 +298,17 @@ impl Group {
         self.rows.push(row);
         self.count += u64::from(table.counts[row as usize]);
     }
+}
+
+/// The rows in each piece, and how many records they are.
+fn parts(table: &Table, dim: usize, pieces: &[Run], rows: &[u32]) -> Vec<(Vec<u32>, u64)> {
+    let mut parts = vec![(Vec::new(), 0); pieces.len()];
+    for &row in rows {
+        let part = &mut parts[piece_of(pieces, table.quasi_codes[dim][row as usize])];
+        part.0.push(row);
+        part.1 += u64::from(table.counts[row as usize]);
+    }
+    parts
 }
 
 /// Which of the neighbouring pieces holds the leaf.

@@ -11,7 +11,8 @@
 //! - `score = "loss"`: by how much the certainty penalty (`gcp`) falls.
 //! - `score = "information-gain"`: what the specialization says about the sensitive attributes, as in the paper:
 //!   InfoGain / (AnonyLoss + 1). InfoGain is the entropy of the sensitive values among the records that show the node,
-//!   less the mean entropy under its children; AnonyLoss is by how much the smallest class shrinks. For releases from
+//!   less the mean entropy under its children; AnonyLoss is by how much the smallest class shrinks (the
+//!   mean, where there are several sets of quasi-identifiers with the attribute). For releases from
 //!   which a classifier is to be learned. It makes classes as pure as the models allow, so combine it with a model
 //!   about the sensitive attribute, not with k-anonymity alone. Ties are broken by loss.
 //!
@@ -154,8 +155,10 @@ impl Open {
         if self.score == Score::Loss {
             return s.saved;
         }
-        let shrunk: u64 = self.smallest.iter().zip(&s.smallest).map(|(now, then)| now.saturating_sub(*then)).sum();
-        s.gain / (shrunk as f64 / self.smallest.len().max(1) as f64 + 1.0)
+        // Views that do not look at the attribute are left out of the mean.
+        let concerned = || self.smallest.iter().zip(&s.smallest).filter(|(_, then)| **then < u64::MAX);
+        let shrunk: u64 = concerned().map(|(now, then)| now.saturating_sub(*then)).sum();
+        s.gain / (shrunk as f64 / concerned().count().max(1) as f64 + 1.0)
     }
 
     /// Opens the ways to refine a run, if there are any and somebody shows it.
