@@ -7,26 +7,25 @@ use crate::answer::{Model, Number, Reason, Risks, VERSION, Worse};
 use crate::columns::{self, Column, ReadOptions};
 use crate::manifest::{self, Manifest};
 use crate::publisher::{Watcher, base_of, picture_axes, read_policy, write_picture};
-use crate::source::{read_options, read_taxonomy, taxonomy_files};
+use crate::source::{load_registers, read_options, read_taxonomy, taxonomy_files, to_register};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use scumble::algorithm::Requirement;
-use scumble::catalogue::{MODELS, Parameters, did_you_mean};
+use scumble::catalogue::{Kind, MODELS, Parameter, Parameters, did_you_mean};
 use scumble::class::{EquivalenceClass, Histogram, Run};
-use scumble::encode::encode;
+use scumble::encode::{encode, encode_guard};
 use scumble::model::Concern;
 use scumble::policy::{AttributePolicy, Policy};
 use scumble::problem::{Problem, Problems};
 use scumble::publish::judge;
-use scumble::release::Release;
+use scumble::release::{Release, Shape};
 use scumble::risk::assess;
-use scumble::table::{Attribute, number_tuples};
+use scumble::table::{Attribute, join, number_tuples, published};
 use scumble::taxonomy::{Decimal, ROOT, Rule, Scale, Taxonomy, parse_date};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// A column of texts with the run that each text stands for.
@@ -179,6 +178,8 @@ struct Plan {
     read: ReadOptions,
     quasi: Vec<Wanted>,
     sensitive: Vec<Wanted>,
+    /// Columns that say what people want guarded; only a table that was not published has them.
+    guards: Vec<String>,
     missing: Vec<String>,
     requirements: Vec<Requirement>,
     /// Hash of the data file when it was published, if the manifest tells.
@@ -191,7 +192,8 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     let start = Instant::now();
     let mut plan = plan(data, options)?;
     options.watcher.phase("reading");
-    let names: Vec<String> = plan.quasi.iter().chain(&plan.sensitive).map(|w| w.name.clone()).collect();
+    let wanted = plan.quasi.iter().chain(&plan.sensitive).map(|w| &w.name).chain(&plan.guards);
+    let names: Vec<String> = wanted.cloned().collect();
     let read = columns::read(&plan.file, &plan.read, Some(&names), &|done, total| options.watcher.at(done, total))?;
     if read.rows == 0 {
         return Err(Problem::new(format!("`{}` has no records", data.display())).into());
@@ -209,8 +211,8 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
         }
         problems
     })?;
-    let population = register.as_ref().map(|r| locate(&release, r)).transpose()?;
-    let mut answer = answer(&plan, &release, population.as_deref(), start);
+    let population = register.as_ref().map(|r| locate(&release, r, &mut plan.warnings)).transpose()?;
+    let mut answer = answer(&plan, &release, population.as_deref(), start)?;
     if altered {
         answer.keeps = Some(false);
         answer.reasons.insert(0, changed());
@@ -268,6 +270,7 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
         read: options.read.clone(),
         quasi: options.quasi.iter().map(plain).collect(),
         sensitive: options.sensitive.iter().map(plain).collect(),
+        guards: Vec::new(),
         missing: vec![String::new()],
         requirements: Vec::new(),
         sha256: None,
@@ -276,12 +279,20 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
 }
 
 fn from_policy(
-    policy: Policy,
+    mut policy: Policy,
     base: &Path,
     file: PathBuf,
     what: &'static str,
     manifest: Option<&Manifest>,
 ) -> Result<Plan, Problems> {
+    let mut warnings = Vec::new();
+    let guards: Vec<String> = policy.guards().map(|a| a.name.clone()).collect();
+    if manifest.is_some() {
+        leave_out(&mut policy.requirements, &mut warnings, "the guards, which are not published", |p| {
+            matches!(p.kind, Kind::Guard)
+        });
+    }
+    load_registers(&mut policy.requirements, base, &policy.missing, &|_, _| ())?;
     let wanted = |attributes: Vec<&AttributePolicy>| -> Result<Vec<Wanted>, Problems> {
         let (files, problems) = taxonomy_files(base, &attributes);
         problems.or(())?;
@@ -296,11 +307,24 @@ fn from_policy(
         read,
         quasi: wanted(policy.quasi().collect())?,
         sensitive: wanted(policy.sensitive().collect())?,
+        guards: if manifest.is_some() { Vec::new() } else { guards },
         missing: if manifest.is_some() { vec![String::new()] } else { policy.missing.clone() },
         requirements: policy.requirements,
         sha256: manifest.map(|m| m.data.sha256.clone()),
-        warnings: Vec::new(),
+        warnings,
     })
+}
+
+/// Leaves out requirements that need what is not here, and says so.
+fn leave_out(all: &mut Vec<Requirement>, warnings: &mut Vec<String>, what: &str, needs: impl Fn(&Parameter) -> bool) {
+    all.retain(|r| {
+        let entry = MODELS.iter().find(|e| e.name == r.name);
+        let kept = !entry.is_some_and(|e| e.parameters.iter().any(&needs));
+        if !kept {
+            warnings.push(format!("`{}` is promised but cannot be checked here: it needs {what}", r.name));
+        }
+        kept
+    });
 }
 
 fn release_options(m: &Manifest) -> ReadOptions {
@@ -331,8 +355,11 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
         let parameters = Parameters::read(entry.name, entry.parameters, &model.parameters).map_err(Problems)?;
         let built = (entry.build)(&parameters)?;
         let strangers = model.on.iter().flatten().find(|n| place(&quasi, n).is_none());
-        let attribute = model.attribute.as_ref().and_then(|a| place(&sensitive, a));
-        if strangers.is_some() || attribute.is_some() != (built.promise().concerns == Concern::Sensitive) {
+        let attribute = match built.promise().concerns {
+            Concern::Joint => Some(sensitive.len()),
+            _ => model.attribute.as_ref().and_then(|a| place(&sensitive, a)),
+        };
+        if strangers.is_some() || attribute.is_some() != (built.promise().concerns != Concern::Identity) {
             return Err(Problem::new(format!(
                 "the manifest promises `{}` of columns that it does not list",
                 entry.name
@@ -346,18 +373,23 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
             parameters,
             attribute,
             on: model.on.as_ref().map(|on| on.iter().filter_map(|n| place(&quasi, n)).collect()),
+            register: None,
         });
     }
+    let mut warnings = Vec::new();
+    let needs = |p: &Parameter| matches!(p.kind, Kind::Guard | Kind::Register);
+    leave_out(&mut requirements, &mut warnings, "what only the publisher has; use `--policy`", needs);
     Ok(Plan {
         what: "release",
         file,
         read: release_options(m),
         quasi,
         sensitive,
+        guards: Vec::new(),
         missing: vec![String::new()],
         requirements,
         sha256: Some(m.data.sha256.clone()),
-        warnings: Vec::new(),
+        warnings,
     })
 }
 
@@ -411,7 +443,7 @@ fn understand(
             return Err(Problem::new(message).hint("was the release made with this policy?").into());
         }
         quasi_labels.push(Labelled { codes: &c.codes, runs: runs.into_iter().flatten().collect() });
-        quasi.push(Attribute { name: w.name.clone(), taxonomy: Arc::new(taxonomy), weight: 1.0 });
+        quasi.push(Attribute::new(&w.name, taxonomy));
     }
     for w in &plan.sensitive {
         let c = column(read, &w.name)?;
@@ -420,10 +452,28 @@ fn understand(
         let (taxonomy, leaves) = encode(&w.name, rule, w.rows.clone(), &values, &plan.missing)?;
         let runs = leaves.iter().map(|&leaf| Run::new(leaf, leaf)).collect();
         sensitive_labels.push(Labelled { codes: &c.codes, runs });
-        sensitive.push(Attribute { name: w.name.clone(), taxonomy: Arc::new(taxonomy), weight: 1.0 });
+        sensitive.push(Attribute::new(&w.name, taxonomy));
+    }
+    for name in &plan.guards {
+        let c = column(read, name)?;
+        let (guard, codes) = encode_guard(name, &c.values.iter().collect::<Vec<_>>(), &plan.missing);
+        sensitive_labels.push(Labelled { codes: &c.codes, runs: codes.iter().map(|&c| Run::new(c, c)).collect() });
+        sensitive.push(guard);
+    }
+    let joint = plan.requirements.iter().any(|r| r.model.promise().concerns == Concern::Joint);
+    let joined = joint.then(|| {
+        let published = published(&sensitive);
+        let leaves = |l: &Labelled<'_>| l.codes.iter().map(|&c| l.runs[c as usize].first).collect::<Vec<u32>>();
+        let columns: Vec<Vec<u32>> = sensitive_labels[..published.len()].iter().map(leaves).collect();
+        join(published, &columns.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    });
+    if let Some((attribute, codes)) = &joined {
+        let runs = (0..attribute.taxonomy.leaves() as u32).map(|c| Run::new(c, c)).collect();
+        sensitive_labels.push(Labelled { codes, runs });
+        sensitive.push(attribute.clone());
     }
     let classes = classes_of(read.rows, &quasi_labels, &sensitive_labels);
-    Ok(Release { quasi, sensitive, classes, suppressed: 0 })
+    Ok(Release { quasi, sensitive, classes, suppressed: 0, shape: Shape::Regions, records_by_group: Vec::new() })
 }
 
 /// A taxonomy in which every published label has a meaning. Its leaves are the values that the labels themselves name
@@ -476,56 +526,26 @@ fn ends(label: &str) -> Vec<&str> {
 }
 
 /// How many people of the register fit each class, by the quasi-identifiers that the register has.
-fn locate(release: &Release, register: &columns::Columns) -> Result<Vec<u64>, Problems> {
-    let (mut codes, mut sizes, mut shared) = (Vec::new(), Vec::new(), Vec::new());
-    for (i, attribute) in release.quasi.iter().enumerate() {
+fn locate(release: &Release, register: &columns::Columns, warnings: &mut Vec<String>) -> Result<Vec<u64>, Problems> {
+    for attribute in &release.quasi {
         let Ok(c) = column(register, &attribute.name) else { continue };
-        let leaf: Vec<Option<u32>> = c.values.iter().map(|v| attribute.taxonomy.find(v)).collect();
-        let outside = leaf.iter().filter(|l| l.is_none()).count();
-        if outside > 0 {
+        let known = |v: &str| attribute.taxonomy.find(v).is_some() || attribute.taxonomy.leaf_below(v).is_some();
+        let outside: Vec<bool> = c.values.iter().map(|v| !known(v)).collect();
+        let people = c.codes.iter().filter(|&&code| outside[code as usize]).count();
+        if people > 0 {
             let name = &attribute.name;
-            let message = format!("the register's column `{name}` has {outside} distinct values outside the taxonomy");
-            return Err(Problem::new(message).hint("add them to the taxonomy, or leave those people out").into());
-        }
-        let leaf: Vec<u32> = leaf.into_iter().flatten().collect();
-        codes.push(c.codes.iter().map(|&code| leaf[code as usize]).collect::<Vec<u32>>());
-        sizes.push(attribute.taxonomy.leaves() as u64);
-        shared.push(i);
-    }
-    let (tuple_of, firsts) = number_tuples(&codes.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes);
-    let mut people = vec![0u64; firsts.len()];
-    tuple_of.iter().for_each(|&t| people[t as usize] += 1);
-    // Candidates by the attribute that tells most classes apart; the others are compared one by one.
-    let distinct = |i: usize| release.classes.iter().map(|c| c.region[i]).collect::<hashbrown::HashSet<Run>>().len();
-    let best = (0..shared.len()).max_by_key(|&s| distinct(shared[s])).unwrap_or(0);
-    let mut by_leaf: Vec<Vec<u32>> = vec![Vec::new(); sizes[best] as usize];
-    for (i, class) in release.classes.iter().enumerate() {
-        let run = class.region[shared[best]];
-        for leaf in run.first..=run.last {
-            by_leaf[leaf as usize].push(i as u32);
+            warnings.push(format!(
+                "{people} people of the register have a `{name}` outside the taxonomy: they fit only `*`"
+            ));
         }
     }
-    let matches: Vec<Vec<u32>> = firsts
-        .par_iter()
-        .map(|&first| {
-            let person: Vec<u32> = codes.iter().map(|c| c[first as usize]).collect();
-            let fits = |&&i: &&u32| {
-                let region = &release.classes[i as usize].region;
-                shared.iter().zip(&person).all(|(&s, &leaf)| region[s].contains(leaf))
-            };
-            by_leaf[person[best] as usize].iter().filter(fits).copied().collect()
-        })
-        .collect();
-    let mut population = vec![0u64; release.classes.len()];
-    for (found, n) in matches.iter().zip(people) {
-        found.iter().for_each(|&i| population[i as usize] += n);
-    }
-    Ok(population)
+    let population = to_register(register, &[])?.among(&release.quasi, None);
+    Ok(release.identities().par_iter().map(|class| population.fitting(&class.region)).collect())
 }
 
-fn answer(plan: &Plan, release: &Release, population: Option<&[u64]>, start: Instant) -> Checked {
+fn answer(plan: &Plan, release: &Release, population: Option<&[u64]>, start: Instant) -> Result<Checked, Problems> {
     let risk = assess(release, population);
-    let judgements = judge(release, &plan.requirements);
+    let judgements = judge(release, &plan.requirements).map_err(Problems)?;
     let promises: Vec<Model> =
         plan.requirements.iter().zip(&judgements).map(|(r, j)| Model::of(release, r, j)).collect();
     let reasons = plan
@@ -533,19 +553,13 @@ fn answer(plan: &Plan, release: &Release, population: Option<&[u64]>, start: Ins
         .iter()
         .zip(&judgements)
         .filter(|(_, j)| !j.holds)
-        .map(|(r, j)| Reason {
-            message: format!(
-                "{} of {} classes break `{}`: the worst measures {}",
-                j.broken, j.classes, r.name, j.measured
-            ),
-            hint: None,
-        })
+        .map(|(r, j)| Reason { message: j.words(r.name), hint: None })
         .collect();
     let mut warnings = plan.warnings.clone();
     if !risk.register {
         warnings.push("no register: journalist and marketer risk take the table for the whole population".into());
     }
-    Checked {
+    Ok(Checked {
         version: VERSION,
         what: plan.what,
         rows: release.records(),
@@ -560,7 +574,7 @@ fn answer(plan: &Plan, release: &Release, population: Option<&[u64]>, start: Ins
         sizes: risk.sizes,
         warnings,
         seconds: BTreeMap::from([("total", start.elapsed().as_secs_f64())]),
-    }
+    })
 }
 
 /// How far each rank of recursive ℓ-diversity is reported.
@@ -575,10 +589,10 @@ fn measured(release: &Release) -> Vec<Model> {
         let Ok(parameters) = Parameters::read(entry.name, entry.parameters, &given) else { return };
         let Ok(model) = (entry.build)(&parameters) else { return };
         debug_assert_eq!(model.promise().concerns == Concern::Sensitive, attribute.is_some());
-        asked.push(Requirement { name: entry.name, parameters, model, attribute, on: None });
+        asked.push(Requirement { name: entry.name, parameters, model, attribute, on: None, register: None });
     };
     ask("k-anonymity", None, &[("k", "1".into())]);
-    for (i, attribute) in release.sensitive.iter().enumerate() {
+    for (i, attribute) in published(&release.sensitive).iter().enumerate() {
         ask("distinct-l-diversity", Some(i), &[("l", "1".into())]);
         ask("entropy-l-diversity", Some(i), &[("l", "1".into())]);
         for l in 2..=RANKS {
@@ -595,7 +609,8 @@ fn measured(release: &Release) -> Vec<Model> {
             ask("t-closeness", Some(i), &t_close("hierarchical"));
         }
     }
-    let judgements = judge(release, &asked);
+    // These models look at classes alone, so they can be judged on any release.
+    let judgements = judge(release, &asked).unwrap_or_default();
     let shown = ["l", "distance"];
     asked
         .iter()

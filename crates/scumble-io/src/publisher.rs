@@ -16,6 +16,7 @@ use scumble::policy::{Format, Policy};
 use scumble::problem::{Problem, Problems};
 use scumble::publish::{Judgement, Made, Outcome, judge, make, measure};
 use scumble::release::{Form, Release};
+use scumble::table::published;
 use scumble::taxonomy::{Rule, write_rows};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -85,7 +86,7 @@ impl Clock {
 pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems> {
     let mut clock = Clock::new();
     let watcher = options.watcher;
-    let policy = read_policy(path)?;
+    let mut policy = read_policy(path)?;
     let base = base_of(path);
     let target = options.to.clone().unwrap_or_else(|| beside(&base, &policy.to));
     if !options.dry_run {
@@ -99,11 +100,15 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
         axes(&policy, names.as_ref())?;
     }
     watcher.phase("reading");
-    let extract = source::load(&policy, &base, &|done, total| watcher.at(done, total))?;
+    let extract = source::load(&mut policy, &base, &|done, total| watcher.at(done, total))?;
     clock.lap("read");
     watcher.phase("anonymizing");
     let seed = options.seed.map_or_else(system_seed, Ok)?;
-    let progress = |done, total| watcher.at(done, total);
+    let begun = Instant::now();
+    let progress = |done, total| {
+        watcher.at(done, total);
+        policy.algorithm.seconds.is_none_or(|seconds| begun.elapsed().as_secs_f64() < seconds)
+    };
     let outcome = make(&extract.table, &*policy.algorithm.algorithm, &policy.requirements, seed, &progress);
     clock.lap("anonymize");
     let mut answer = Published {
@@ -132,6 +137,7 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
     answer.classes = made.release.classes.len() as u64;
     answer.suppressed = made.release.suppressed;
     answer.models = models(&policy, &made.release, &made.judgements);
+    answer.warnings.extend_from_slice(made.form.notes());
     answer.utility = measure(&made.release, policy.k()).into_iter().collect();
     answer.outcome = if options.dry_run { "would publish" } else { "published" };
     clock.lap("judge");
@@ -258,7 +264,9 @@ impl Job<'_> {
             Format::Parquet => ("data.parquet", "parquet"),
         };
         let file = staging.path().join(name);
-        let Form::Generalized(form) = &self.made.form;
+        let Form::Generalized(form) = &self.made.form else {
+            return Err(Problem::new("this release cannot be written").into());
+        };
         let rows = write::Rows::new(self.extract, form, seed);
         let delimiter = self.extract.dialect.map_or(b',', |d| d.delimiter);
         let progress = |done, total| watcher.at(done, total);
@@ -271,7 +279,7 @@ impl Job<'_> {
         // The disk works while the file is read back.
         let (verified, synced) = std::thread::scope(|scope| {
             let sync = scope.spawn(|| written.sync_all());
-            (self.verify(&file, delimiter), sync.join())
+            (self.verify(&file, delimiter, &rows), sync.join())
         });
         if let Ok(Err(e)) = synced {
             return Err(write::failed(&file, &e));
@@ -285,7 +293,7 @@ impl Job<'_> {
     }
 
     /// Reads the data file back, compares it with what was judged, and judges it again. Returns its hash.
-    fn verify(&self, file: &Path, delimiter: u8) -> Result<String, Problems> {
+    fn verify(&self, file: &Path, delimiter: u8, rows: &write::Rows<'_>) -> Result<String, Problems> {
         let options =
             ReadOptions { delimiter: Some(delimiter), quote: Some(b'"'), hash: true, ..ReadOptions::default() };
         let read = columns::read(file, &options, None, &|done, total| self.options.watcher.at(done, total))?;
@@ -312,24 +320,28 @@ impl Job<'_> {
             quasi.push(labelled(by_place(Place::Quasi(i))?, attribute)?);
         }
         let mut sensitive = Vec::new();
-        for (i, attribute) in judged.sensitive.iter().enumerate() {
+        for (i, attribute) in published(&judged.sensitive).iter().enumerate() {
             sensitive.push(labelled(by_place(Place::Sensitive(i))?, attribute)?);
         }
-        let on_disk = Release {
-            quasi: judged.quasi.clone(),
-            sensitive: judged.sensitive.clone(),
-            classes: classes_of(read.rows, &quasi, &sensitive),
-            suppressed: judged.suppressed,
-        };
-        if on_disk.classes != judged.classes {
+        let mut on_disk = Release { classes: classes_of(read.rows, &quasi, &sensitive), ..judged.clone() };
+        let published = published(&judged.sensitive).len();
+        let mut same = on_disk.classes.len() == judged.classes.len();
+        for (read, judged) in on_disk.classes.iter_mut().zip(&judged.classes) {
+            // What is not published cannot be read back; it belongs to the class of the same region.
+            read.histograms.extend_from_slice(&judged.histograms[published..]);
+            same &= read == judged;
+        }
+        if !same {
             return Err(wrong("other classes"));
         }
+        let left_out = rows.left_out();
         for (i, plain) in self.extract.plain.iter().enumerate() {
-            if !same_values(plain, by_place(Place::Plain(i))?) {
+            if !same_values(plain, &left_out, by_place(Place::Plain(i))?) {
                 return Err(wrong("other values in an insensitive column"));
             }
         }
-        if judge(&on_disk, &self.policy.requirements).iter().any(|j| !j.holds) {
+        let judgements = judge(&on_disk, &self.policy.requirements).map_err(|_| wrong("a model cannot be judged"))?;
+        if judgements.iter().any(|j| !j.holds) {
             return Err(wrong("a model does not hold"));
         }
         read.sha256.ok_or_else(|| wrong("no hash"))
@@ -397,14 +409,17 @@ fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// Whether two columns hold the same values equally often.
-fn same_values(a: &Column, b: &Column) -> bool {
+/// Whether a column of the source without the records left out, and one of the release, hold the same values equally
+/// often.
+fn same_values(source: &Column, left_out: &[u32], release: &Column) -> bool {
     let count = |c: &Column| {
         let mut counts = vec![0u64; c.values.len()];
         c.codes.iter().for_each(|&code| counts[code as usize] += 1);
         counts
     };
-    let (counts, others) = (count(a), count(b));
-    a.values.len() == b.values.len()
-        && a.values.iter().zip(&counts).all(|(v, n)| b.values.find(v).is_some_and(|code| others[code as usize] == *n))
+    let (mut counts, others) = (count(source), count(release));
+    left_out.iter().for_each(|&record| counts[source.codes[record as usize] as usize] -= 1);
+    let kept = counts.iter().filter(|&&n| n > 0).count();
+    let same = |(v, n): (&str, &u64)| *n == 0 || release.values.find(v).is_some_and(|code| others[code as usize] == *n);
+    kept == release.values.len() && source.values.iter().zip(&counts).all(same)
 }

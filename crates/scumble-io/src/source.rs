@@ -2,10 +2,12 @@
 
 use crate::columns::{self, Column, Dialect, ReadOptions};
 use rayon::prelude::*;
+use scumble::algorithm::Requirement;
 use scumble::catalogue::did_you_mean;
-use scumble::encode::encode;
+use scumble::encode::{encode, encode_guard};
 use scumble::policy::{AttributePolicy, Policy};
 use scumble::problem::{Problem, Problems};
+use scumble::register::{Register, RegisterColumn};
 use scumble::table::{Attribute, Role, Table};
 use scumble::taxonomy::{Rule, parse_rows};
 use std::path::{Path, PathBuf};
@@ -106,11 +108,49 @@ fn compare_columns(policy: &Policy, source: &str, names: &[String]) -> Problems 
     problems
 }
 
-/// Reads and encodes the source of a policy. `base` is the policy's folder.
-pub fn load(policy: &Policy, base: &Path, progress: columns::Progress<'_>) -> Result<Extract, Problems> {
+/// A table of people beside the extract, by its path in a parameter of a model.
+pub fn read_register(path: &Path, missing: &[String], progress: columns::Progress<'_>) -> Result<Register, Problems> {
+    to_register(&columns::read(path, &ReadOptions::default(), None, progress)?, missing)
+}
+
+/// A table that was read, as a register.
+pub fn to_register(read: &columns::Columns, missing: &[String]) -> Result<Register, Problems> {
+    let column = |c: &Column| RegisterColumn {
+        name: c.name.clone(),
+        texts: c.values.iter().map(|v| if missing.iter().any(|m| m == v) { "" } else { v }.to_owned()).collect(),
+        codes: c.codes.clone(),
+    };
+    Ok(Register::new(read.columns.iter().map(column).collect())?)
+}
+
+/// Reads the registers that models name; one that several name is read once.
+pub fn load_registers(
+    requirements: &mut [Requirement],
+    base: &Path,
+    missing: &[String],
+    progress: columns::Progress<'_>,
+) -> Result<(), Problems> {
+    let mut known: Vec<(String, Arc<Register>)> = Vec::new();
+    for r in requirements {
+        let Some(path) = r.parameters.register().map(str::to_owned) else { continue };
+        let found = known.iter().find(|(p, _)| *p == path).map(|(_, register)| register.clone());
+        let register = match found {
+            Some(register) => register,
+            None => Arc::new(read_register(&beside(base, &path), missing, progress)?),
+        };
+        known.push((path, register.clone()));
+        r.register = Some(register);
+    }
+    Ok(())
+}
+
+/// Reads and encodes the source of a policy, and the registers that its models name. `base` is the policy's folder.
+pub fn load(policy: &mut Policy, base: &Path, progress: columns::Progress<'_>) -> Result<Extract, Problems> {
     let path = beside(base, &policy.source);
     let options = read_options(policy);
-    let attributes: Vec<&AttributePolicy> = policy.quasi().chain(policy.sensitive()).collect();
+    load_registers(&mut policy.requirements, base, &policy.missing, progress)?;
+    let policy = &*policy;
+    let attributes: Vec<&AttributePolicy> = policy.quasi().chain(policy.sensitive()).chain(policy.guards()).collect();
     let (files, mut problems) = taxonomy_files(base, &attributes);
     let names = match columns::header(&path, &options) {
         Ok(names) => names,
@@ -150,7 +190,11 @@ fn assemble(
         let place = match attributes.iter().position(|a| a.name == column.name) {
             Some(i) => {
                 coded[i] = Some(column);
-                if i < quasi { Place::Quasi(i) } else { Place::Sensitive(i - quasi) }
+                match attributes[i].role {
+                    Role::Guard => continue,
+                    _ if i < quasi => Place::Quasi(i),
+                    _ => Place::Sensitive(i - quasi),
+                }
             }
             None if policy.attributes.iter().any(|a| a.name == name && a.role == Role::Insensitive) => {
                 plain.push(column);
@@ -181,7 +225,10 @@ fn assemble(
     }
     problems.or(())?;
     let sensitive = made.split_off(quasi);
-    let (table, row_of) = Table::collapse(made, sensitive, records);
+    let (mut table, row_of) = Table::collapse(made, sensitive, records);
+    if policy.joins_sensitive() {
+        table.join_sensitive();
+    }
     warnings.extend(blind_spots(policy));
     Ok(Extract { table, row_of, plain, layout, dialect, warnings })
 }
@@ -194,11 +241,16 @@ fn encode_column(
     missing: &[String],
 ) -> Result<(Attribute, Vec<u32>), Problems> {
     let values: Vec<&str> = column.values.iter().collect();
-    let rule = a.taxonomy.as_ref().unwrap_or(&Rule::Flat);
-    let (taxonomy, leaf_of) = encode(&a.name, rule, rows, &values, missing)?;
+    let (attribute, leaf_of) = if a.role == Role::Guard {
+        encode_guard(&a.name, &values, missing)
+    } else {
+        let rule = a.taxonomy.as_ref().unwrap_or(&Rule::Flat);
+        let (taxonomy, leaf_of) = encode(&a.name, rule, rows, &values, missing)?;
+        (Attribute { weight: a.weight, ..Attribute::new(&a.name, taxonomy) }, leaf_of)
+    };
     let mut codes = column.codes;
     codes.iter_mut().for_each(|code| *code = leaf_of[*code as usize]);
-    Ok((Attribute { name: a.name.clone(), taxonomy: Arc::new(taxonomy), weight: a.weight }, codes))
+    Ok((attribute, codes))
 }
 
 /// The precondition "one record per person": broken, it is a problem; unknown, a warning.
@@ -224,7 +276,7 @@ fn person_check(policy: &Policy, read: &columns::Columns, problems: &mut Problem
 fn blind_spots(policy: &Policy) -> Vec<String> {
     let mut warnings = Vec::new();
     for (i, a) in policy.sensitive().enumerate() {
-        if !policy.requirements.iter().any(|r| r.attribute == Some(i)) {
+        if !policy.joins_sensitive() && !policy.requirements.iter().any(|r| r.attribute == Some(i)) {
             warnings
                 .push(format!("no model protects the sensitive attribute `{}`: a class may share one value", a.name));
         }

@@ -17,7 +17,8 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use scumble::class::Run;
 use scumble::problem::{Problem, Problems};
-use scumble::release::{Generalized, Members};
+use scumble::release::{Generalized, Member, Members};
+use scumble::table::Attribute;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -72,6 +73,22 @@ impl<'a> Rows<'a> {
 
     fn count(&self) -> usize {
         self.pieces.len() - 1
+    }
+
+    /// The attributes that regions are written in.
+    fn quasi(&self, i: usize) -> &Attribute {
+        &self.form.quasi.as_ref().unwrap_or(&self.extract.table.quasi)[i]
+    }
+
+    /// The records that are not written; only where insensitive columns tell records apart.
+    pub fn left_out(&self) -> Vec<u32> {
+        let Some((records, first)) = &self.records else { return Vec::new() };
+        // Those of a row that no class took are its last ones.
+        let last = |m: &Member| {
+            let end = first[m.row as usize + 1] as usize;
+            records[end - m.count as usize..end].iter().copied()
+        };
+        self.form.suppressed.iter().flat_map(last).collect()
     }
 
     /// Calls `visit(class, rows)` for every class of a piece; a row is (distinct row, record) with the record 0 where
@@ -242,7 +259,7 @@ fn texts<'a>(rows: &Rows<'a>, cell: &Cell, delimiter: u8) -> Texts<'a> {
         |text: &str, delimiter| if alone && text.is_empty() { b"\"\"".to_vec() } else { escape(text, delimiter) };
     match cell.place {
         Place::Quasi(i) => {
-            let taxonomy = &extract.table.quasi[i].taxonomy;
+            let taxonomy = &rows.quasi(i).taxonomy;
             let mut known = HashMap::default();
             for class in &rows.form.classes {
                 let run = class.region[i];
@@ -382,7 +399,7 @@ fn piece_batch(
         for (column, c) in columns.iter_mut().zip(&extract.layout) {
             match c.place {
                 Place::Quasi(i) => {
-                    let label = cell(&extract.table.quasi[i].taxonomy.label(class.region[i]));
+                    let label = cell(&rows.quasi(i).taxonomy.label(class.region[i]));
                     column.extend(members.iter().map(|_| label.clone()));
                 }
                 Place::Sensitive(i) => {

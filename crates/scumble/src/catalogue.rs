@@ -6,6 +6,7 @@
 use crate::exact::Ratio;
 use crate::problem::Problem;
 use std::collections::BTreeMap;
+use toml::de::DeTable;
 
 pub use crate::algorithm::ALGORITHMS;
 pub use crate::model::MODELS;
@@ -67,6 +68,14 @@ pub enum Kind {
     Number(&'static str, Option<&'static str>),
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// A list of values, or nodes of the taxonomy, of the sensitive attribute that the model is about.
+    Values,
+    /// A column whose role is `guard`.
+    Guard,
+    /// A table beside the extract: a register of people, read for the model.
+    Register,
+    /// Text that the method itself parses; such as this.
+    Text(&'static str),
 }
 
 impl Kind {
@@ -80,6 +89,10 @@ impl Kind {
                 let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
                 words.join(" or ")
             }
+            Kind::Values => "a list of values or taxonomy nodes of the attribute".into(),
+            Kind::Guard => "the name of a column with the role `guard`".into(),
+            Kind::Register => "the path of a table".into(),
+            Kind::Text(example) => format!("text such as `{example}`"),
         }
     }
 
@@ -94,8 +107,19 @@ impl Kind {
                 in_range.then(|| Value::Number(number, text.to_owned()))
             }
             Kind::Choice(words) => words.iter().find(|&&w| w == text).map(|&w| Value::Word(w)),
+            Kind::Values => list(text).map(Value::List),
+            Kind::Guard | Kind::Text(_) => Some(Value::Text(text.to_owned())),
+            Kind::Register => Some(Value::Register(text.to_owned())),
         }
     }
+}
+
+/// The texts of a list as TOML writes it: `["a", "b"]`.
+fn list(text: &str) -> Option<Vec<String>> {
+    let document = format!("list = {text}");
+    let table = DeTable::parse(&document).ok()?;
+    let items = table.get_ref().get("list")?.get_ref().as_array()?;
+    items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect()
 }
 
 /// The value of a parameter.
@@ -107,6 +131,12 @@ pub enum Value {
     Number(Ratio, String),
     /// One of the words of a choice.
     Word(&'static str),
+    /// Texts, in order.
+    List(Vec<String>),
+    /// Text.
+    Text(String),
+    /// Path of a register as written; empty if there is none.
+    Register(String),
 }
 
 impl std::fmt::Display for Value {
@@ -115,6 +145,11 @@ impl std::fmt::Display for Value {
             Value::Count(n) => write!(f, "{n}"),
             Value::Number(_, text) => f.write_str(text),
             Value::Word(word) => f.write_str(word),
+            Value::Text(text) | Value::Register(text) => f.write_str(text),
+            Value::List(texts) => {
+                let quoted = |t: &String| format!("\"{}\"", t.replace('\\', "\\\\").replace('"', "\\\""));
+                write!(f, "[{}]", texts.iter().map(quoted).collect::<Vec<_>>().join(", "))
+            }
         }
     }
 }
@@ -146,6 +181,30 @@ impl Parameters {
             Some(Value::Word(w)) => w,
             other => unreachable!("parameter `{name}` is not a word: {other:?}"),
         }
+    }
+
+    /// Texts of a list.
+    pub fn list(&self, name: &str) -> &[String] {
+        match self.0.get(name) {
+            Some(Value::List(texts)) => texts,
+            other => unreachable!("parameter `{name}` is not a list: {other:?}"),
+        }
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str) -> &str {
+        match self.0.get(name) {
+            Some(Value::Text(text)) => text,
+            other => unreachable!("parameter `{name}` is not a text: {other:?}"),
+        }
+    }
+
+    /// The path of the register, if a parameter names one.
+    pub fn register(&self) -> Option<&str> {
+        self.0.values().find_map(|v| match v {
+            Value::Register(path) if !path.is_empty() => Some(path.as_str()),
+            _ => None,
+        })
     }
 
     /// Fills in defaults for what is not given. `given` are texts by name; returns all problems.

@@ -1,6 +1,7 @@
 //! From the texts of a column to leaf codes of its taxonomy.
 
 use crate::problem::{Problem, Problems};
+use crate::table::{Attribute, Hidden};
 use crate::taxonomy::{Rule, Taxonomy};
 
 /// Makes the taxonomy of a column and finds the leaf of each of its distinct texts.
@@ -48,4 +49,20 @@ pub fn encode(
             .into());
     }
     Ok((taxonomy, leaves))
+}
+
+/// A guard column and the code of each of its distinct texts. A missing text, like an empty one, guards nothing.
+pub fn encode_guard(column: &str, values: &[&str], missing: &[String]) -> (Attribute, Vec<u32>) {
+    let mut texts = vec![String::new()];
+    let codes = values
+        .iter()
+        .map(|v| match v.is_empty() || missing.iter().any(|m| m == v) {
+            true => 0,
+            false => {
+                texts.push((*v).to_owned());
+                texts.len() as u32 - 1
+            }
+        })
+        .collect();
+    (Attribute { hidden: Some(Hidden::Guard), ..Attribute::new(column, Taxonomy::unpublished(texts)) }, codes)
 }

@@ -8,7 +8,8 @@
 //!
 //! - [`publish`]: anonymize, judge again, measure;
 //! - [`table`]: the microdata as algorithms see it, [`taxonomy`]: how values generalize, [`class`]: what a release makes
-//!   indistinguishable, [`release`]: what is made and what is given;
+//!   indistinguishable, [`release`]: what is made and what is given, [`register`]: the
+//!   people around it;
 //! - [`policy`]: what a publisher promises, read from text;
 //! - [`model`], [`algorithm`], [`utility`]: the methods, one file each, listed in [`catalogue`];
 //! - [`risk`]: re-identification risk, [`exact`]: the arithmetic of verdicts, [`picture`]: a partitioning drawn.
@@ -23,6 +24,7 @@ pub mod picture;
 pub mod policy;
 pub mod problem;
 pub mod publish;
+pub mod register;
 pub mod release;
 pub mod risk;
 mod rule;

@@ -5,7 +5,7 @@
 //! when the source is opened. All problems are returned together, each with its line.
 
 use crate::algorithm::{Algorithm, Requirement};
-use crate::catalogue::{ALGORITHMS, Entry, MODELS, Parameter, Parameters, did_you_mean};
+use crate::catalogue::{ALGORITHMS, Entry, Kind, MODELS, Parameter, Parameters, did_you_mean};
 use crate::model::Concern;
 use crate::problem::{Problem, Problems};
 use crate::table::Role;
@@ -64,6 +64,8 @@ pub struct AlgorithmChoice {
     pub parameters: Parameters,
     /// The algorithm.
     pub algorithm: Box<dyn Algorithm>,
+    /// How long it may go on improving what it has.
+    pub seconds: Option<f64>,
 }
 
 /// File format of a release.
@@ -100,6 +102,16 @@ impl Policy {
     /// The sensitive attributes in order.
     pub fn sensitive(&self) -> impl Iterator<Item = &AttributePolicy> {
         self.attributes.iter().filter(|a| a.role == Role::Sensitive)
+    }
+
+    /// The columns that say what people want guarded, in order. They stand behind the sensitive attributes in a table.
+    pub fn guards(&self) -> impl Iterator<Item = &AttributePolicy> {
+        self.attributes.iter().filter(|a| a.role == Role::Guard)
+    }
+
+    /// Whether some model looks at all sensitive attributes together. Then these stand, joined, behind the guards.
+    pub fn joins_sensitive(&self) -> bool {
+        self.requirements.iter().any(|r| r.model.promise().concerns == Concern::Joint)
     }
 
     /// The k that the policy asks for, if it asks for k-anonymity on all quasi-identifiers.
@@ -280,7 +292,7 @@ impl<'a> Reader<'a> {
             self.report(at, problem.hint("a column that names persons must not be published: `role = \"identifier\"`"));
         }
         let taxonomy = section.get("taxonomy").and_then(|v| self.rule(&section, name, v));
-        if section.get("taxonomy").is_some() && matches!(role, Role::Identifier | Role::Insensitive) {
+        if section.get("taxonomy").is_some() && matches!(role, Role::Identifier | Role::Insensitive | Role::Guard) {
             let problem =
                 Problem::new(format!("column `{name}` is `{}`; its taxonomy would never be used", role.name()));
             self.report(at, problem.hint("leave the taxonomy out, or change the role"));
@@ -290,18 +302,18 @@ impl<'a> Reader<'a> {
         }
         let weight = match section.get("weight") {
             None => 1.0,
-            Some(v) => self.weight(&section, v),
+            Some(v) => self.at_least_0(&section, "weight", v).unwrap_or(1.0),
         };
         Some(AttributePolicy { name: name.into(), role, person, taxonomy, weight })
     }
 
-    fn weight(&self, section: &Section<'a>, value: &Spanned<DeValue<'a>>) -> f64 {
-        let weight = scalar(value.get_ref()).and_then(|t| t.parse::<f64>().ok()).filter(|w| w.is_finite() && *w >= 0.0);
-        weight.unwrap_or_else(|| {
-            let problem = Problem::new(format!("`{}` must be a number of at least 0", section.path("weight")));
+    fn at_least_0(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>) -> Option<f64> {
+        let number = scalar(value.get_ref()).and_then(|t| t.parse::<f64>().ok()).filter(|w| w.is_finite() && *w >= 0.0);
+        if number.is_none() {
+            let problem = Problem::new(format!("`{}` must be a number of at least 0", section.path(key)));
             self.report(value.span().start, problem);
-            1.0
-        })
+        }
+        number
     }
 
     /// Reports a quasi-identifier that comes without a taxonomy.
@@ -525,11 +537,18 @@ impl<'a> Reader<'a> {
                 );
                 vec![]
             }
+            (Concern::Joint, Some(value)) => {
+                let problem = Problem::new(format!("`{}` is about all sensitive attributes together", entry.name));
+                self.report(value.span().start, problem.hint("leave `attribute` out"));
+                vec![]
+            }
+            // Behind the published ones and the guards.
+            (Concern::Joint, None) => vec![Some(sensitive.len() + names(Role::Guard).count())],
             (Concern::Sensitive, Some(value)) => named(value).into_iter().map(Some).collect(),
             (Concern::Sensitive, None) => (0..sensitive.len()).map(Some).collect(),
         };
-        if first.promise().concerns == Concern::Sensitive && sensitive.is_empty() && section.get("attribute").is_none()
-        {
+        self.guards(section, entry, &parameters, &names(Role::Guard).collect::<Vec<_>>());
+        if first.promise().concerns != Concern::Identity && sensitive.is_empty() && section.get("attribute").is_none() {
             let problem = Problem::new(format!("`{}` needs a sensitive attribute and there is none", entry.name));
             self.report(section.at, problem.hint("give one column `role = \"sensitive\"`"));
         }
@@ -537,9 +556,27 @@ impl<'a> Reader<'a> {
             .into_iter()
             .filter_map(|attribute| {
                 let model = self.build(section, entry, &parameters)?;
-                Some(Requirement { name: entry.name, parameters: parameters.clone(), model, attribute, on: on.clone() })
+                let (parameters, on) = (parameters.clone(), on.clone());
+                Some(Requirement { name: entry.name, parameters, model, attribute, on, register: None })
             })
             .collect()
+    }
+
+    /// Reports a guard that is no guard column.
+    fn guards<T>(&self, section: &Section<'a>, entry: &Entry<T>, given: &Parameters, guards: &[&str]) {
+        for p in entry.parameters.iter().filter(|p| matches!(p.kind, Kind::Guard)) {
+            let name = given.text(p.name);
+            if !guards.contains(&name) {
+                let at = section.get(p.name).map_or(section.at, |v| v.span().start);
+                let problem =
+                    Problem::new(format!("`{}` of `{}` names `{name}`, which is no guard", p.name, entry.name));
+                let hint = match guards {
+                    [] => "give the column that says what each person wants guarded `role = \"guard\"`".into(),
+                    guards => did_you_mean(name, guards.iter().copied()),
+                };
+                self.report(at, problem.hint(hint));
+            }
+        }
     }
 
     /// Which of the sensitive attributes a model names.
@@ -593,10 +630,12 @@ impl<'a> Reader<'a> {
         }
         let section = self.section(root, "algorithm")?;
         let entry = self.entry(&section, ALGORITHMS, "algorithm")?;
-        self.only_parameters(&section, entry.parameters, &["name"]);
-        let parameters = self.parameters(&section, entry.name, entry.parameters)?;
+        self.only_parameters(&section, entry.parameters, &["name", "seconds"]);
+        let parameters = self.parameters(&section, entry.name, entry.parameters);
+        let seconds = section.get("seconds").map(|v| self.at_least_0(&section, "seconds", v).unwrap_or(0.0));
+        let parameters = parameters?;
         let algorithm = self.build(&section, entry, &parameters)?;
-        Some(AlgorithmChoice { name: entry.name, parameters, algorithm })
+        Some(AlgorithmChoice { name: entry.name, parameters, algorithm, seconds })
     }
 
     fn entry<T>(&self, section: &Section<'a>, table: &'static [Entry<T>], what: &str) -> Option<&'static Entry<T>> {
@@ -620,7 +659,12 @@ impl<'a> Reader<'a> {
             .iter()
             .filter_map(|p| {
                 let value = section.get(p.name)?;
-                Some((p.name.to_owned(), scalar(value.get_ref()).unwrap_or_else(|| shown(value.get_ref()))))
+                let written = match value.get_ref() {
+                    // As written; the kind knows how to read it.
+                    DeValue::Array(_) => self.text.get(value.span()).map(str::to_owned),
+                    other => scalar(other),
+                };
+                Some((p.name.to_owned(), written.unwrap_or_else(|| shown(value.get_ref()))))
             })
             .collect();
         Parameters::read(of, known, &given)

@@ -7,10 +7,10 @@
 use crate::algorithm::{Algorithm, Goal, Progress, Requirement};
 use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
-use crate::model::{Context, Measured};
+use crate::model::{Concern, Measured};
 use crate::problem::Problem;
-use crate::release::{Form, Release};
-use crate::table::{Distribution, Table};
+use crate::release::{Form, Release, project};
+use crate::table::Table;
 use crate::utility::METRICS;
 use rayon::prelude::*;
 
@@ -47,6 +47,19 @@ pub struct Judgement {
     pub broken: u64,
     /// Number of classes judged.
     pub classes: u64,
+    /// Whether the release was judged as a whole. Then a broken class is one that does not do its part, and the release
+    /// may keep the promise all the same.
+    pub wide: bool,
+}
+
+impl Judgement {
+    /// How it is broken.
+    pub fn words(&self, name: &str) -> String {
+        if self.wide {
+            return format!("the release breaks `{name}`: it measures {}", self.measured);
+        }
+        format!("{} of {} classes break `{name}`: the worst measures {}", self.broken, self.classes, self.measured)
+    }
 }
 
 /// Anonymizes and judges.
@@ -57,24 +70,25 @@ pub fn make(
     seed: u64,
     progress: Progress<'_>,
 ) -> Outcome {
-    let distributions = table.distributions();
-    let goal = Goal { requirements, distributions: &distributions };
+    let goal = Goal::new(table, requirements);
+    let unfit = goal.unfit();
+    if !unfit.is_empty() {
+        return Outcome::Refused(unfit);
+    }
     let form = match algorithm.anonymize(table, &goal, seed, progress) {
         Ok(form) => form,
         Err(refusal) => return Outcome::Refused(refusal.0),
     };
     let release = Release::of(table, &form);
-    let judgements = judge(&release, requirements);
+    let judgements = match judge(&release, requirements) {
+        Ok(judgements) => judgements,
+        Err(unfit) => return Outcome::Refused(unfit),
+    };
     let broken: Vec<Problem> = requirements
         .iter()
         .zip(&judgements)
         .filter(|(_, j)| !j.holds)
-        .map(|(r, j)| {
-            Problem::new(format!(
-                "{} of {} classes break `{}`: the worst measures {}",
-                j.broken, j.classes, r.name, j.measured
-            ))
-        })
+        .map(|(r, j)| Problem::new(format!("{}{}", j.words(r.name), r.about(&release.sensitive))))
         .collect();
     if broken.is_empty() {
         Outcome::Made(Box::new(Made { form, release, judgements }))
@@ -83,28 +97,37 @@ pub fn make(
     }
 }
 
-/// Judges every class of a release by every requirement.
-pub fn judge(release: &Release, requirements: &[Requirement]) -> Vec<Judgement> {
+/// Judges every class of a release by every requirement, or says which of them cannot be judged on such a release.
+pub fn judge(release: &Release, requirements: &[Requirement]) -> Result<Vec<Judgement>, Vec<Problem>> {
     let distributions = release.distributions();
-    requirements.iter().map(|r| judge_one(release, &distributions, r)).collect()
+    let goal = Goal::among(requirements, &release.quasi, &release.sensitive, distributions, release.shape);
+    let unfit = goal.unfit();
+    if !unfit.is_empty() {
+        return Err(unfit);
+    }
+    let identities = release.identities();
+    Ok((0..requirements.len()).map(|i| judge_one(&goal, release, &identities, i)).collect())
 }
 
-fn judge_one(release: &Release, distributions: &[Distribution], r: &Requirement) -> Judgement {
-    let projected = r.on.as_ref().map(|on| release.project(on));
-    let classes = projected.as_ref().unwrap_or(&release.classes);
-    let cx = Context { distributions, attribute: r.attribute.unwrap_or(0) };
-    let verdicts: Vec<_> = classes.par_iter().map(|class| r.model.judge(&cx, class)).collect();
+fn judge_one(goal: &Goal<'_>, release: &Release, identities: &[EquivalenceClass], i: usize) -> Judgement {
+    let r = &goal.requirements[i];
     let promise = r.model.promise();
+    let all = if promise.concerns == Concern::Identity { identities } else { &release.classes };
+    let projected = r.on.as_ref().map(|on| project(&release.quasi, all, on));
+    let classes = projected.as_deref().unwrap_or(all);
+    let verdicts: Vec<_> = classes.par_iter().map(|class| goal.judge(i, class)).collect();
     let worst = (0..classes.len())
         .reduce(|a, b| if promise.must_be.is_worse(verdicts[b].measured, verdicts[a].measured) { b } else { a });
     let broken = verdicts.iter().filter(|v| !v.holds).count() as u64;
+    let whole = r.model.judge_all(&goal.context(i), classes);
     Judgement {
-        holds: broken == 0,
-        measured: worst.map_or(Measured::Exact(Ratio::whole(0)), |i| verdicts[i].measured),
+        holds: whole.map_or(broken == 0, |verdict| verdict.holds),
+        measured: whole.or(worst.map(|w| verdicts[w])).map_or(Measured::Exact(Ratio::whole(0)), |v| v.measured),
         required: promise.required,
-        worst: worst.map(|i| classes[i].clone()),
+        worst: worst.map(|w| classes[w].clone()),
         broken,
         classes: classes.len() as u64,
+        wide: whole.is_some(),
     }
 }
 

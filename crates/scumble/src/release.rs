@@ -7,11 +7,53 @@ use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::table::{Attribute, Distribution, Table};
 use hashbrown::HashMap;
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// The ways to publish a table.
 pub enum Form {
-    /// Every class shows one generalized value per quasi-identifier.
+    /// Every class shows one value per quasi-identifier, the same for all its records.
     Generalized(Generalized),
+    /// Quasi-identifiers as they are, in one table; sensitive values per group of records, in another.
+    Anatomized(Anatomized),
+}
+
+impl Form {
+    /// Records left out of the release.
+    pub fn suppressed(&self) -> &[Member] {
+        match self {
+            Form::Generalized(form) => &form.suppressed,
+            Form::Anatomized(form) => &form.suppressed,
+        }
+    }
+
+    /// What the algorithm has to say about what it made.
+    pub fn notes(&self) -> &[String] {
+        match self {
+            Form::Generalized(form) => &form.notes,
+            Form::Anatomized(form) => &form.notes,
+        }
+    }
+}
+
+/// What the published quasi-identifiers of a class tell about its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A region that contains the values of every record.
+    Regions,
+    /// One value that stands for those of the records, and need not be any of them: a centroid, a noisy value.
+    Representatives,
+    /// Every record's own values, with the number of its group.
+    Groups,
+}
+
+/// Groups of records whose sensitive values are published by group.
+pub struct Anatomized {
+    /// The groups; their order says nothing.
+    pub groups: Vec<Vec<Member>>,
+    /// Records left out of the release.
+    pub suppressed: Vec<Member>,
+    /// What the algorithm has to say.
+    pub notes: Vec<String>,
 }
 
 /// Classes with their members.
@@ -23,6 +65,13 @@ pub struct Generalized {
     pub classes: Vec<Members>,
     /// Records left out of the release.
     pub suppressed: Vec<Member>,
+    /// The attributes that the regions are written in, where they are not the table's: a recoding may bring its own
+    /// values (centroids) or its own groups of values (siblings).
+    pub quasi: Option<Vec<Attribute>>,
+    /// What the regions tell; never [`Shape::Groups`].
+    pub shape: Shape,
+    /// What the algorithm has to say, such as how far it may be from the best.
+    pub notes: Vec<String>,
 }
 
 /// The records of one class.
@@ -54,7 +103,18 @@ impl Generalized {
             }
             same
         });
-        Generalized { classes, suppressed }
+        Generalized { classes, suppressed, quasi: None, shape: Shape::Regions, notes: Vec::new() }
+    }
+
+    /// The same, with regions written in other attributes than the table's.
+    pub fn written_in(self, quasi: Vec<Attribute>, shape: Shape) -> Generalized {
+        Generalized { quasi: Some(quasi), shape, ..self }
+    }
+
+    /// The same, with a word about it.
+    pub fn noted(mut self, note: String) -> Generalized {
+        self.notes.push(note);
+        self
     }
 }
 
@@ -69,15 +129,70 @@ pub struct Release {
     pub classes: Vec<EquivalenceClass>,
     /// Number of records left out.
     pub suppressed: u64,
+    /// What the quasi-identifiers of a class tell.
+    pub shape: Shape,
+    /// For [`Shape::Groups`]: what is published of the quasi-identifiers. The classes are the groups, by number, and
+    /// their regions cover what their records show.
+    pub records_by_group: Vec<GroupedRecords>,
+}
+
+/// Records of one group with equal quasi-identifiers.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GroupedRecords {
+    /// Number of the group: the index of its class.
+    pub group: u32,
+    /// Code of each quasi-identifier.
+    pub codes: Box<[u32]>,
+    /// How many records.
+    pub count: u64,
 }
 
 impl Release {
     /// What the form shows of the table.
     pub fn of(table: &Table, form: &Form) -> Release {
-        let Form::Generalized(form) = form;
-        let classes = form.classes.par_iter().map(|class| class.published(table)).collect();
-        let suppressed = form.suppressed.iter().map(|m| u64::from(m.count)).sum();
-        Release { quasi: table.quasi.clone(), sensitive: table.sensitive.clone(), classes, suppressed }
+        let suppressed = form.suppressed().iter().map(|m| u64::from(m.count)).sum();
+        let (quasi, sensitive) = (table.quasi.clone(), table.sensitive.clone());
+        match form {
+            Form::Generalized(form) => Release {
+                quasi: form.quasi.clone().unwrap_or(quasi),
+                sensitive,
+                classes: form.classes.par_iter().map(|class| class.published(table)).collect(),
+                suppressed,
+                shape: form.shape,
+                records_by_group: Vec::new(),
+            },
+            Form::Anatomized(form) => Release {
+                quasi,
+                sensitive,
+                classes: form.groups.par_iter().map(|members| group(table, members)).collect(),
+                suppressed,
+                shape: Shape::Groups,
+                records_by_group: grouped(table, &form.groups),
+            },
+        }
+    }
+
+    /// What an adversary who looks for a person can tell apart: the classes, or where records show their own values
+    /// the records with equal ones.
+    pub fn identities(&self) -> Cow<'_, [EquivalenceClass]> {
+        if self.shape != Shape::Groups {
+            return Cow::Borrowed(&self.classes);
+        }
+        let mut sorted: Vec<(&[u32], u64)> = self.records_by_group.iter().map(|r| (&*r.codes, r.count)).collect();
+        sorted.sort_unstable();
+        sorted.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+        let class = |(codes, count): (&[u32], u64)| EquivalenceClass {
+            region: codes.iter().map(|&c| Run::new(c, c)).collect(),
+            count,
+            histograms: vec![Histogram::default(); self.sensitive.len()],
+        };
+        Cow::Owned(sorted.into_iter().map(class).collect())
     }
 
     /// The table itself, published as it is: every distinct combination of quasi-identifiers is a class.
@@ -109,27 +224,68 @@ impl Release {
     }
 
     /// The classes formed by some of the quasi-identifiers alone: those that agree on them are merged. The other
-    /// quasi-identifiers of a merged class stand at what covers both.
+    /// quasi-identifiers stand at their roots.
     pub fn project(&self, on: &[usize]) -> Vec<EquivalenceClass> {
-        let mut merged: Vec<EquivalenceClass> = Vec::new();
-        let mut place: HashMap<Vec<Run>, usize> = HashMap::new();
-        for class in &self.classes {
-            let key: Vec<Run> = on.iter().map(|&i| class.region[i]).collect();
-            match place.get(&key) {
-                Some(&i) => merged[i] = merged[i].merge(class),
-                None => {
-                    place.insert(key, merged.len());
-                    merged.push(class.clone());
-                }
-            }
-        }
-        merged
+        project(&self.quasi, &self.classes, on)
     }
 
     /// The labels a class shows.
     pub fn labels(&self, class: &EquivalenceClass) -> Vec<String> {
         self.quasi.iter().zip(&class.region).map(|(a, &run)| a.taxonomy.label(run).into_owned()).collect()
     }
+}
+
+/// Classes as some of the quasi-identifiers alone tell them apart; the others stand at their roots.
+pub fn project(quasi: &[Attribute], classes: &[EquivalenceClass], on: &[usize]) -> Vec<EquivalenceClass> {
+    let mut merged: Vec<EquivalenceClass> = Vec::new();
+    let mut place: HashMap<Vec<Run>, usize> = HashMap::new();
+    for class in classes {
+        let shown = |i: usize| if on.contains(&i) { class.region[i] } else { quasi[i].taxonomy.root() };
+        let region: Vec<Run> = (0..quasi.len()).map(shown).collect();
+        match place.get(&region) {
+            // The regions of both lie within the roots, so the merged region stays.
+            Some(&i) => merged[i] = merged[i].merge(class),
+            None => {
+                place.insert(region.clone(), merged.len());
+                merged.push(EquivalenceClass { region, ..class.clone() });
+            }
+        }
+    }
+    merged
+}
+
+/// What an anatomized release shows of the quasi-identifiers.
+fn grouped(table: &Table, groups: &[Vec<Member>]) -> Vec<GroupedRecords> {
+    let mut all: Vec<GroupedRecords> = (0u32..)
+        .zip(groups)
+        .flat_map(|(group, members)| {
+            members.iter().map(move |m| GroupedRecords {
+                group,
+                codes: table.quasi_codes.iter().map(|c| c[m.row as usize]).collect(),
+                count: m.count.into(),
+            })
+        })
+        .collect();
+    all.par_sort_unstable();
+    all.dedup_by(|next, kept| {
+        let same = next.group == kept.group && next.codes == kept.codes;
+        if same {
+            kept.count += next.count;
+        }
+        same
+    });
+    all
+}
+
+/// A group as a class: what covers the values of its records, and its histograms.
+fn group(table: &Table, members: &[Member]) -> EquivalenceClass {
+    let cover = |(a, codes): (&Attribute, &Vec<u32>)| {
+        let codes = || members.iter().map(|m| codes[m.row as usize]);
+        let (first, last) = (codes().min().unwrap_or(0), codes().max().unwrap_or(0));
+        a.taxonomy.cover(Run::new(first, last))
+    };
+    let region = table.quasi.iter().zip(&table.quasi_codes).map(cover).collect();
+    Members { region, members: members.to_vec() }.published(table)
 }
 
 impl Members {

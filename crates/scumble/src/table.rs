@@ -25,15 +25,18 @@ pub enum Role {
     Sensitive,
     /// Neither; passes through unchanged.
     Insensitive,
+    /// How a person wants a sensitive attribute guarded: a node of its taxonomy. Counted for the models, not published.
+    Guard,
 }
 
 impl Role {
     /// Every role with its name in a policy.
-    pub const ALL: [(&'static str, Role); 4] = [
+    pub const ALL: [(&'static str, Role); 5] = [
         ("identifier", Role::Identifier),
         ("quasi-identifier", Role::QuasiIdentifier),
         ("sensitive", Role::Sensitive),
         ("insensitive", Role::Insensitive),
+        ("guard", Role::Guard),
     ];
 
     /// The name in a policy.
@@ -51,6 +54,24 @@ pub struct Attribute {
     pub taxonomy: Arc<Taxonomy>,
     /// Weight in weighted loss (ILoss); 1 unless the policy says otherwise.
     pub weight: f64,
+    /// Set for what stands among the sensitive attributes to be counted, and is not published.
+    pub hidden: Option<Hidden>,
+}
+
+/// What is counted in every class for the models' sake and never published.
+#[derive(Clone, Debug)]
+pub enum Hidden {
+    /// A column with the role `guard`.
+    Guard,
+    /// All published sensitive attributes together: for every leaf code of this attribute their codes.
+    Joint(Arc<Vec<Box<[u32]>>>),
+}
+
+impl Attribute {
+    /// A published attribute of weight 1.
+    pub fn new(name: &str, taxonomy: Taxonomy) -> Attribute {
+        Attribute { name: name.into(), taxonomy: Arc::new(taxonomy), weight: 1.0, hidden: None }
+    }
 }
 
 /// Distinct rows of codes with counts.
@@ -58,7 +79,7 @@ pub struct Attribute {
 pub struct Table {
     /// The quasi-identifiers.
     pub quasi: Vec<Attribute>,
-    /// The sensitive attributes.
+    /// The sensitive attributes; those that are published stand first.
     pub sensitive: Vec<Attribute>,
     /// One column of codes per quasi-identifier.
     pub quasi_codes: Vec<Vec<u32>>,
@@ -83,6 +104,20 @@ impl Table {
         let quasi_codes = columns.by_ref().take(quasi.len()).collect();
         let sensitive_codes = columns.collect();
         (Table { quasi, sensitive, quasi_codes, sensitive_codes, counts }, row_of)
+    }
+
+    /// The sensitive attributes that are published.
+    pub fn published_sensitive(&self) -> &[Attribute] {
+        published(&self.sensitive)
+    }
+
+    /// Adds all published sensitive attributes together as a hidden one, for models that look at them at once.
+    pub fn join_sensitive(&mut self) {
+        let attributes = self.published_sensitive();
+        let columns: Vec<&[u32]> = self.sensitive_codes[..attributes.len()].iter().map(Vec::as_slice).collect();
+        let (attribute, codes) = join(attributes, &columns);
+        self.sensitive.push(attribute);
+        self.sensitive_codes.push(codes);
     }
 
     /// Number of records.
@@ -114,6 +149,28 @@ impl Table {
     pub fn top(&self) -> Vec<Run> {
         self.quasi.iter().map(|a| a.taxonomy.root()).collect()
     }
+}
+
+/// Those of the sensitive attributes that are published; they stand first.
+pub fn published(sensitive: &[Attribute]) -> &[Attribute] {
+    &sensitive[..sensitive.iter().take_while(|a| a.hidden.is_none()).count()]
+}
+
+/// Several columns as one hidden attribute: a leaf for every combination that occurs, by rising codes.
+pub fn join(attributes: &[Attribute], columns: &[&[u32]]) -> (Attribute, Vec<u32>) {
+    let sizes: Vec<u64> = attributes.iter().map(|a| a.taxonomy.leaves() as u64).collect();
+    let (number_of, firsts) = number_tuples(columns, &sizes);
+    let tuple = |&first: &u32| columns.iter().map(|c| c[first as usize]).collect::<Box<[u32]>>();
+    let mut tuples: Vec<(Box<[u32]>, usize)> = firsts.iter().map(tuple).zip(0..).collect();
+    tuples.sort_unstable();
+    let mut code_of = vec![0; tuples.len()];
+    (0u32..).zip(&tuples).for_each(|(code, &(_, number))| code_of[number] = code);
+    let codes = number_of.into_iter().map(|number| code_of[number as usize]).collect();
+    let tuples: Vec<Box<[u32]>> = tuples.into_iter().map(|(tuple, _)| tuple).collect();
+    let name = attributes.iter().map(|a| a.name.as_str()).collect::<Vec<_>>().join(" × ");
+    // A table without records still has a leaf.
+    let taxonomy = Taxonomy::unpublished((1..=tuples.len().max(1)).map(|i| i.to_string()).collect());
+    (Attribute { hidden: Some(Hidden::Joint(Arc::new(tuples))), ..Attribute::new(&name, taxonomy) }, codes)
 }
 
 /// The distribution of a sensitive attribute over the whole table, as the recipient can compute it.

@@ -54,6 +54,12 @@ pub struct Taxonomy {
 }
 
 impl Taxonomy {
+    /// A flat taxonomy over any texts, even such as are written like groups of values: for what is counted and never
+    /// published.
+    pub(crate) fn unpublished(texts: Vec<String>) -> Taxonomy {
+        grow(Scale::Nominal, texts, Vec::new(), false, 1, |_, _| Cow::Borrowed("(anything)"))
+    }
+
     /// Number of leaf codes.
     pub fn leaves(&self) -> usize {
         self.leaves.len()
@@ -97,19 +103,29 @@ impl Taxonomy {
     /// The leaf that a text of the data stands for. On a number or date scale that is the leaf at its place, however the
     /// text writes it.
     pub fn find(&self, text: &str) -> Option<u32> {
+        match self.place(text) {
+            Some(place) => place.ok(),
+            None => self.labels.get(text).copied().filter(|&id| (id as usize) < self.leaves.len()),
+        }
+    }
+
+    /// The leaf below a number or date that is no leaf itself but lies between two of them.
+    pub fn leaf_below(&self, text: &str) -> Option<u32> {
+        let real = (self.leaves.len() - usize::from(self.has_missing)) as u32;
+        self.place(text)?.err().filter(|&above| 0 < above && above < real).map(|above| above - 1)
+    }
+
+    /// Where a text stands among the leaves of a number or date scale: at one, or before which. `None` if the text has
+    /// no place on the scale.
+    fn place(&self, text: &str) -> Option<Result<u32, u32>> {
         let place = match self.scale {
             _ if text.is_empty() => None,
             Scale::Number { decimals } => Decimal::parse(text).and_then(|d| d.units(decimals)),
             Scale::Date => parse_date(text),
             _ => None,
-        };
-        match place {
-            Some(place) => {
-                let real = self.leaves.len() - usize::from(self.has_missing);
-                self.positions[..real].binary_search(&place).ok().map(|i| i as u32)
-            }
-            None => self.labels.get(text).copied().filter(|&id| (id as usize) < self.leaves.len()),
-        }
+        }?;
+        let real = self.leaves.len() - usize::from(self.has_missing);
+        Some(self.positions[..real].binary_search(&place).map(|i| i as u32).map_err(|i| i as u32))
     }
 
     /// The run of the node at a level above the leaf; level 0 is the leaf itself.

@@ -9,7 +9,6 @@ use scumble::release::Release;
 use scumble::table::{Attribute, Table};
 use scumble::taxonomy::{Rule, parse_rows};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const QUASI: [&str; 7] = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass"];
 
@@ -34,7 +33,7 @@ fn adult() -> Option<Table> {
         let (taxonomy, leaves) = encode(name, &rule, Some(file), &values, &[]).expect("covered by its taxonomy");
         let code = |r: &Vec<String>| leaves[values.binary_search(&r[at].as_str()).expect("is there")];
         codes.push(rows[1..].iter().map(code).collect());
-        attributes.push(Attribute { name: name.into(), taxonomy: Arc::new(taxonomy), weight: 1.0 });
+        attributes.push(Attribute::new(name, taxonomy));
     }
     let sensitive = attributes.split_off(QUASI.len());
     Some(Table::collapse(attributes, sensitive, codes).0)
@@ -51,12 +50,12 @@ fn built<T>(entries: &[Entry<T>], name: &str, given: &[(&str, &str)]) -> (&'stat
 fn model(name: &str, given: &[(&str, &str)]) -> Requirement {
     let (name, parameters, model) = built(MODELS, name, given);
     let attribute = (model.promise().concerns == scumble::model::Concern::Sensitive).then_some(0);
-    Requirement { name, parameters, model, attribute, on: None }
+    Requirement { name, parameters, model, attribute, on: None, register: None }
 }
 
 fn publish(table: &Table, name: &str, given: &[(&str, &str)], goal: &[Requirement]) -> Release {
     let (_, _, algorithm) = built(ALGORITHMS, name, given);
-    match make(table, &*algorithm, goal, 0, &|_, _| ()) {
+    match make(table, &*algorithm, goal, 0, &|_, _| true) {
         Outcome::Made(made) => made.release,
         Outcome::Refused(reasons) => panic!("{reasons:?}"),
     }
@@ -119,8 +118,7 @@ fn no_other_full_domain_algorithm_loses_less() {
 fn samarati_finds_one_of_the_lowest_solutions() {
     let Some(table) = adult() else { return };
     let goal = [model("k-anonymity", &[("k", "5")])];
-    let distributions = table.distributions();
-    let found = solutions(&table, &Goal { requirements: &goal, distributions: &distributions }, 0).expect("few nodes");
+    let found = solutions(&table, &Goal::new(&table, &goal), 0).expect("few nodes");
     println!("{} solutions, {} minimal, {} tests", found.all.len(), found.minimal.len(), found.tested);
     let height = |levels: &Vec<usize>| levels.iter().sum::<usize>();
     let lowest = found.all.iter().map(height).min();

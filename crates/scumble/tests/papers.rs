@@ -4,14 +4,15 @@
 use scumble::algorithm::Requirement;
 use scumble::catalogue::{METRICS, MODELS, Parameters};
 use scumble::class::{EquivalenceClass, Histogram, Run};
-use scumble::encode::encode;
+use scumble::encode::{encode, encode_guard};
 use scumble::exact::{Ratio, effective_l};
 use scumble::model::{Concern, Distance, Measured, distance, frontier, smallest_c};
 use scumble::policy::Policy;
 use scumble::publish::{Outcome, judge, make};
+use scumble::register::{Register, RegisterColumn};
 use scumble::release::Release;
 use scumble::risk::assess;
-use scumble::table::{Attribute, Table};
+use scumble::table::{Attribute, Hidden, Role, Table};
 use scumble::taxonomy::{Rule, Taxonomy, parse_rows};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -94,33 +95,57 @@ impl Blocks {
 
     fn case(&self) -> Result<Case, String> {
         let text = self.policy.as_ref().ok_or("there is no ```toml policy above")?;
-        let policy = Policy::parse("policy", text).map_err(|e| e.to_string())?;
+        let mut policy = Policy::parse("policy", text).map_err(|e| e.to_string())?;
+        for r in policy.requirements.iter_mut().filter(|r| r.parameters.register().is_some()) {
+            r.register = self.register.as_ref().map(|rows| people(rows).map(Arc::new)).transpose()?;
+        }
         let rows = self.table.as_ref().ok_or("there is no ```csv table above")?;
         let (mut attributes, mut codes) = (Vec::new(), Vec::new());
-        for a in policy.quasi().chain(policy.sensitive()) {
+        for a in policy.quasi().chain(policy.sensitive()).chain(policy.guards()) {
             let column = column(rows, &a.name)?;
             let mut values = column.clone();
             values.sort_unstable();
             values.dedup();
+            let code =
+                |leaves: &[u32]| column.iter().map(|v| leaves[values.binary_search(v).expect("its own")]).collect();
+            if a.role == Role::Guard {
+                let (guard, leaves) = encode_guard(&a.name, &values, &policy.missing);
+                codes.push(code(&leaves));
+                attributes.push(guard);
+                continue;
+            }
             let rule = a.taxonomy.clone().unwrap_or(Rule::Flat);
             let file = if let Rule::File { path, .. } = &rule { self.files.get(path).cloned() } else { None };
             let (taxonomy, leaves) =
                 encode(&a.name, &rule, file, &values, &policy.missing).map_err(|e| e.to_string())?;
-            codes.push(column.iter().map(|v| leaves[values.binary_search(v).expect("its own value")]).collect());
-            attributes.push(Attribute { name: a.name.clone(), taxonomy: Arc::new(taxonomy), weight: a.weight });
+            codes.push(code(&leaves));
+            attributes.push(Attribute { weight: a.weight, ..Attribute::new(&a.name, taxonomy) });
         }
         let sensitive = attributes.split_off(policy.quasi().count());
-        let (table, _) = Table::collapse(attributes, sensitive, codes);
+        let (mut table, _) = Table::collapse(attributes, sensitive, codes);
+        if policy.joins_sensitive() {
+            table.join_sensitive();
+        }
         let raw = Release::unchanged(&table);
         let made = match &self.release {
             Some(rows) => Ok(published(&raw, rows)?),
-            None => match make(&table, &*policy.algorithm.algorithm, &policy.requirements, 1, &|_, _| ()) {
+            None => match make(&table, &*policy.algorithm.algorithm, &policy.requirements, 1, &|_, _| true) {
                 Outcome::Made(made) => Ok(made.release),
                 Outcome::Refused(reasons) => Err(reasons.iter().map(ToString::to_string).collect()),
             },
         };
         Ok(Case { raw, made, policy, register: self.register.clone() })
     }
+}
+
+/// A register as the models see it.
+fn people(rows: &Rows) -> Result<Register, String> {
+    let read = |name: &String| -> Result<RegisterColumn, String> {
+        let texts: Vec<String> = column(rows, name)?.into_iter().map(str::to_owned).collect();
+        Ok(RegisterColumn { name: name.clone(), codes: (0..texts.len() as u32).collect(), texts })
+    };
+    let columns = rows[0].iter().map(read).collect::<Result<_, _>>()?;
+    Register::new(columns).map_err(|problem| problem.to_string())
 }
 
 fn column<'a>(rows: &'a Rows, name: &str) -> Result<Vec<&'a str>, String> {
@@ -136,7 +161,16 @@ fn published(raw: &Release, rows: &Rows) -> Result<Release, String> {
         column(rows, &a.name)?.iter().map(parse).collect()
     };
     let quasi: Vec<Vec<Run>> = raw.quasi.iter().map(read).collect::<Result<_, _>>()?;
-    let sensitive: Vec<Vec<Run>> = raw.sensitive.iter().map(read).collect::<Result<_, _>>()?;
+    // What is joined is not written; it follows from the others.
+    let written = |a: &&Attribute| !matches!(a.hidden, Some(Hidden::Joint(_)));
+    let mut sensitive: Vec<Vec<Run>> = raw.sensitive.iter().filter(written).map(read).collect::<Result<_, _>>()?;
+    if let Some(Hidden::Joint(tuples)) = raw.sensitive.last().and_then(|a| a.hidden.as_ref()) {
+        let published = scumble::table::published(&raw.sensitive).len();
+        let tuple = |i: usize| -> Vec<u32> { sensitive[..published].iter().map(|c| c[i].first).collect() };
+        let code = |i: usize| tuples.iter().position(|t| **t == *tuple(i)).map(|c| Run::new(c as u32, c as u32));
+        let joint: Option<Vec<Run>> = (0..rows.len() - 1).map(code).collect();
+        sensitive.push(joint.ok_or("a combination of sensitive values that the microdata do not have")?);
+    }
     let mut classes: BTreeMap<Vec<Run>, EquivalenceClass> = BTreeMap::new();
     for i in 0..rows.len() - 1 {
         let region: Vec<Run> = quasi.iter().map(|c| c[i]).collect();
@@ -221,9 +255,12 @@ impl Case {
         let attribute = match model.promise().concerns {
             Concern::Identity => None,
             Concern::Sensitive => Some(place(&release.sensitive, attribute.trim())?),
+            Concern::Joint => Some(release.sensitive.len() - 1),
         };
-        let asked = Requirement { name: entry.name, parameters, model, attribute, on: None };
-        let judgement = &judge(release, &[asked])[0];
+        let register = self.register.as_ref().filter(|_| parameters.register().is_some());
+        let register = register.map(|rows| people(rows).map(Arc::new)).transpose()?;
+        let asked = Requirement { name: entry.name, parameters, model, attribute, on: None, register };
+        let judgement = &judge(release, &[asked]).map_err(|unfit| format!("{unfit:?}"))?[0];
         let word = if judgement.holds { "holds" } else { "breaks" };
         if judgement.holds == expected { Ok(()) } else { Err(format!("it {word}: {}", judgement.measured)) }
     }

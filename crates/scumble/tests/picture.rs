@@ -7,11 +7,10 @@ use scumble::encode::encode;
 use scumble::picture::partitioning;
 use scumble::policy::Policy;
 use scumble::publish::{Outcome, make};
-use scumble::release::Release;
+use scumble::release::{Release, Shape};
 use scumble::table::{Attribute, Table};
 use scumble::taxonomy::{Granularity, Intervals, Rule, Taxonomy};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// A rectangle as drawn: left, top, right, bottom, hover text.
 type Drawn = (f64, f64, f64, f64, String);
@@ -29,10 +28,10 @@ fn publish(policy: &str, columns: &[(&str, Vec<String>)]) -> Release {
         let (taxonomy, leaves) = encode(name, rule, None, &values, &policy.missing).unwrap();
         let leaf: BTreeMap<&str, u32> = values.into_iter().zip(leaves).collect();
         codes.push(column.iter().map(|v| leaf[v.as_str()]).collect());
-        quasi.push(Attribute { name: attribute.name.clone(), taxonomy: Arc::new(taxonomy), weight: 1.0 });
+        quasi.push(Attribute::new(&attribute.name, taxonomy));
     }
     let (table, _) = Table::collapse(quasi, Vec::new(), codes);
-    match make(&table, &*policy.algorithm.algorithm, &policy.requirements, 1, &|_, _| ()) {
+    match make(&table, &*policy.algorithm.algorithm, &policy.requirements, 1, &|_, _| true) {
         Outcome::Made(made) => made.release,
         Outcome::Refused(problems) => panic!("{problems:?}"),
     }
@@ -60,8 +59,7 @@ fn normal(tuples: usize) -> Vec<(&'static str, Vec<String>)> {
 
 /// A release put together by hand: classes by the codes they span, with their counts.
 fn release(quasi: Vec<(&str, Taxonomy)>, classes: &[(&[(u32, u32)], u64)]) -> Release {
-    let attribute =
-        |(name, taxonomy): (&str, Taxonomy)| Attribute { name: name.into(), taxonomy: Arc::new(taxonomy), weight: 1.0 };
+    let attribute = |(name, taxonomy): (&str, Taxonomy)| Attribute::new(name, taxonomy);
     let class = |(region, count): &(&[(u32, u32)], u64)| EquivalenceClass {
         region: region.iter().map(|&(first, last)| Run::new(first, last)).collect(),
         count: *count,
@@ -72,6 +70,8 @@ fn release(quasi: Vec<(&str, Taxonomy)>, classes: &[(&[(u32, u32)], u64)]) -> Re
         sensitive: Vec::new(),
         classes: classes.iter().map(class).collect(),
         suppressed: 0,
+        shape: Shape::Regions,
+        records_by_group: Vec::new(),
     }
 }
 

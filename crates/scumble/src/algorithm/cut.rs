@@ -4,7 +4,7 @@
 //! makes equal, linked to the runs they show (the TIPS structure of Fung et al.), so that changing a run touches only
 //! the records below it. Requirements on different sets of columns see different groups: each set is a [`View`].
 
-use super::{Goal, Requirement};
+use super::Goal;
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::problem::Problem;
 use crate::release::{Generalized, Member, Members};
@@ -18,14 +18,15 @@ pub(super) struct Cuts<'a> {
     pub goal: &'a Goal<'a>,
     /// The run that each leaf of each quasi-identifier shows.
     shown: Vec<Vec<Run>>,
-    pub views: Vec<View<'a>>,
+    pub views: Vec<View>,
 }
 
 /// The groups that one set of columns makes, with the requirements about them.
-pub(super) struct View<'a> {
+pub(super) struct View {
     /// The quasi-identifiers it looks at.
     pub on: Vec<usize>,
-    requirements: Vec<&'a Requirement>,
+    /// Which of the goal's requirements are about it.
+    requirements: Vec<usize>,
     /// A group needs at least so many records.
     pub least: u64,
     /// Whether sizes alone decide.
@@ -111,9 +112,9 @@ impl<'a> Cuts<'a> {
         sets.sort();
         sets.dedup();
         let view = |on: Vec<usize>| {
-            let about = |r: &&Requirement| r.on.as_ref().unwrap_or(&all) == &on;
-            let requirements: Vec<&Requirement> = goal.requirements.iter().filter(about).collect();
-            let promises = || requirements.iter().map(|r| r.model.promise());
+            let about = |&r: &usize| goal.requirements[r].on.as_ref().unwrap_or(&all) == &on;
+            let requirements: Vec<usize> = (0..goal.requirements.len()).filter(about).collect();
+            let promises = || requirements.iter().map(|&r| goal.requirements[r].model.promise());
             let mut view = View {
                 least: promises().map(|p| p.least).max().unwrap_or(1).max(1),
                 size_decides: promises().all(|p| p.size_decides),
@@ -137,7 +138,7 @@ impl<'a> Cuts<'a> {
     /// Why not even the most general cuts keep the goal; empty if they do.
     pub fn impossible(table: &Table, goal: &Goal<'_>) -> Vec<Problem> {
         let rows: Vec<u32> = (0..table.rows() as u32).collect();
-        goal.impossible(table, &class(table, table.top(), &rows))
+        goal.impossible(&class(table, table.top(), &rows))
     }
 
     /// The runs of a quasi-identifier's cut, in order.
@@ -158,7 +159,7 @@ impl<'a> Cuts<'a> {
     }
 
     /// Whether records keep what a view requires of its groups.
-    pub fn keeps(&self, view: &View<'_>, region: Vec<Run>, rows: &[u32], count: u64) -> bool {
+    pub fn keeps(&self, view: &View, region: Vec<Run>, rows: &[u32], count: u64) -> bool {
         count >= view.least && (view.size_decides || view.judge(self.goal, &class(self.table, region, rows)))
     }
 
@@ -216,10 +217,10 @@ impl<'a> Cuts<'a> {
     }
 }
 
-impl View<'_> {
+impl View {
     /// Whether a class, large enough, keeps the requirements.
     pub fn judge(&self, goal: &Goal<'_>, class: &EquivalenceClass) -> bool {
-        self.requirements.iter().all(|r| goal.keeps(r, class))
+        self.requirements.iter().all(|&r| goal.keeps(r, class))
     }
 
     /// The groups that show a run.

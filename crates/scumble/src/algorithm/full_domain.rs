@@ -278,7 +278,7 @@ impl<'a> Lattice<'a> {
     pub fn refusal(&self) -> Refusal {
         let set = self.frequency_set(&self.top());
         let whole = self.classes(&self.top(), &set);
-        let mut reasons: Vec<Problem> = whole.iter().flat_map(|w| self.goal.impossible(self.table, w)).collect();
+        let mut reasons: Vec<Problem> = whole.iter().flat_map(|w| self.goal.impossible(w)).collect();
         if reasons.is_empty() {
             let problem = Problem::new(format!(
                 "no level of generalization that was tried keeps the models with at most {} of {} records left out",

@@ -91,7 +91,7 @@ pub struct Solutions {
 pub fn solutions(table: &Table, goal: &Goal<'_>, suppress: u64) -> Result<Solutions, Refusal> {
     let lattice = Lattice::new(table, goal, suppress);
     let nodes = lattice.nodes()?;
-    let found = search(&lattice, &nodes, &|_, _| ());
+    let found = search(&lattice, &nodes, &|_, _| true);
     let among = |node: usize| found.nodes.binary_search(&node).is_ok();
     // Without a solution one level below there may still be one further below, unless the goal is closed.
     let minimal = found.nodes.iter().filter(|&&a| {

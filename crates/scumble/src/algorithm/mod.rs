@@ -2,11 +2,13 @@
 
 use crate::catalogue::{Entry, Parameters};
 use crate::class::{EquivalenceClass, Run};
-use crate::model::{Bound, Context, Measured, Model};
+use crate::model::{Bound, Context, Measured, Model, Verdict};
 use crate::problem::Problem;
-use crate::release::Form;
-use crate::table::{Distribution, Table};
+use crate::register::{Population, Register};
+use crate::release::{Form, Shape, project};
+use crate::table::{Attribute, Distribution, Table};
 use hashbrown::HashMap;
+use std::sync::Arc;
 
 mod bottom_up;
 mod cut;
@@ -38,19 +40,28 @@ pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[
 /// goal and seed give the same form.
 pub trait Algorithm: Send + Sync {
     /// Makes a form of the table in which every class keeps the goal, or says why there is none.
-    /// `progress` is called with records done and records in all.
+    /// `progress` is called with work done and work in all; when it answers `false` time is up, and an algorithm that
+    /// improves what it has returns the best so far.
     fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal>;
 }
 
-/// Told from time to time how many records are done, of how many.
-pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
+/// Told from time to time how much is done, of how much; answers whether to go on improving.
+pub type Progress<'a> = &'a (dyn Fn(u64, u64) -> bool + Sync);
 
-/// What a release must satisfy: the policy's requirements, and the distribution of the table they are judged against.
+/// What a release must satisfy: the policy's requirements, and what they are judged against.
 pub struct Goal<'a> {
     /// All of them must hold in every class.
     pub requirements: &'a [Requirement],
-    /// Of the table's sensitive attributes.
-    pub distributions: &'a [Distribution],
+    /// The quasi-identifiers that regions are written in.
+    pub quasi: &'a [Attribute],
+    /// The sensitive attributes.
+    pub sensitive: &'a [Attribute],
+    /// Their distributions.
+    pub distributions: Vec<Distribution>,
+    /// The register of each requirement that names one, located by the quasi-identifiers.
+    populations: Vec<Option<Arc<Population>>>,
+    /// What a region tells.
+    shape: Shape,
 }
 
 /// A model as a policy asks for it: about which attribute, on which columns.
@@ -65,21 +76,96 @@ pub struct Requirement {
     pub attribute: Option<usize>,
     /// Indices of the quasi-identifiers whose classes it is about; `None` for all.
     pub on: Option<Vec<usize>>,
+    /// The register that a parameter names, once it is read.
+    pub register: Option<Arc<Register>>,
 }
 
-impl Goal<'_> {
+impl Requirement {
+    /// The sensitive attribute as it appears in messages: ` for `disease``, or nothing.
+    pub fn about(&self, sensitive: &[Attribute]) -> String {
+        self.attribute.map_or(String::new(), |s| format!(" for `{}`", sensitive[s].name))
+    }
+}
+
+impl<'a> Goal<'a> {
+    /// The goal of anonymizing a table.
+    pub fn new(table: &'a Table, requirements: &'a [Requirement]) -> Goal<'a> {
+        Goal::among(requirements, &table.quasi, &table.sensitive, table.distributions(), Shape::Regions)
+    }
+
+    /// The goal among these attributes, with these distributions.
+    pub fn among(
+        requirements: &'a [Requirement],
+        quasi: &'a [Attribute],
+        sensitive: &'a [Attribute],
+        distributions: Vec<Distribution>,
+        shape: Shape,
+    ) -> Goal<'a> {
+        let locate = |r: &Requirement| {
+            let told = r.attribute.map(|s| &sensitive[s]);
+            r.register.as_ref().map(|register| Arc::new(register.among(quasi, told)))
+        };
+        let populations = requirements.iter().map(locate).collect();
+        Goal { requirements, quasi, sensitive, distributions, populations, shape }
+    }
+
+    /// The same goal, judged against other distributions: those of the records that remain.
+    pub fn against(&self, distributions: Vec<Distribution>) -> Goal<'a> {
+        Goal { distributions, populations: self.populations.clone(), ..*self }
+    }
+
+    /// What the model of the i-th requirement may look at.
+    pub fn context(&self, i: usize) -> Context<'_> {
+        Context {
+            quasi: self.quasi,
+            sensitive: self.sensitive,
+            distributions: &self.distributions,
+            attribute: self.requirements[i].attribute.unwrap_or(0),
+            population: self.populations[i].as_deref(),
+            shape: self.shape,
+        }
+    }
+
+    /// Why a requirement cannot be judged here at all; empty if all can.
+    pub fn unfit(&self) -> Vec<Problem> {
+        let requirements = self.requirements.iter().enumerate();
+        requirements.filter_map(|(i, r)| r.model.fits(&self.context(i)).err()).collect()
+    }
+
+    /// The verdict of the i-th requirement on a class.
+    pub fn judge(&self, i: usize, class: &EquivalenceClass) -> Verdict {
+        self.requirements[i].model.judge(&self.context(i), class)
+    }
+
+    /// Whether the classes together keep the i-th requirement, if it is about the release as a whole.
+    pub fn holds_as_a_whole(&self, i: usize, classes: &[EquivalenceClass]) -> bool {
+        let r = &self.requirements[i];
+        let projected = r.on.as_ref().map(|on| project(self.quasi, classes, on));
+        let classes = projected.as_deref().unwrap_or(classes);
+        r.model.judge_all(&self.context(i), classes).is_none_or(|verdict| verdict.holds)
+    }
+
+    /// Whether some requirement looks at regions.
+    pub fn needs_regions(&self) -> bool {
+        self.requirements.iter().any(|r| r.model.promise().region)
+    }
+
+    /// Whether every requirement stays kept when classes are merged.
+    pub fn is_monotone(&self) -> bool {
+        self.requirements.iter().all(|r| r.model.promise().monotone)
+    }
+
     /// Whether the class keeps every requirement.
     ///
     /// A requirement on some columns only is tested on the full class: its classes are unions of full classes, so for
     /// a monotone model that is sufficient.
     pub fn holds(&self, class: &EquivalenceClass) -> bool {
-        self.requirements.iter().all(|r| self.keeps(r, class))
+        (0..self.requirements.len()).all(|i| self.keeps(i, class))
     }
 
-    /// Whether the class keeps one of the requirements.
-    pub fn keeps(&self, r: &Requirement, class: &EquivalenceClass) -> bool {
-        let cx = Context { distributions: self.distributions, attribute: r.attribute.unwrap_or(0) };
-        class.count >= r.model.promise().least && r.model.judge(&cx, class).holds
+    /// Whether the class keeps the i-th requirement.
+    pub fn keeps(&self, i: usize, class: &EquivalenceClass) -> bool {
+        class.count >= self.requirements[i].model.promise().least && self.judge(i, class).holds
     }
 
     /// Which classes must be left out so that the others, published alone, keep the goal; `None` if they have more than
@@ -89,9 +175,9 @@ impl Goal<'_> {
     /// published records, and on some columns only by the classes that are left.
     pub fn leave_out(&self, classes: &[EquivalenceClass], limit: u64) -> Option<Vec<bool>> {
         let mut out = vec![false; classes.len()];
-        let mut distributions = self.distributions.to_vec();
+        let mut goal = self.against(self.distributions.clone());
         loop {
-            let failing = self.failing(classes, &out, &distributions);
+            let failing = goal.failing(classes, &out);
             if failing.is_empty() {
                 return Some(out);
             }
@@ -101,7 +187,7 @@ impl Goal<'_> {
                 return None;
             }
             let kept = || classes.iter().zip(&out).filter(|(_, out)| !**out).map(|(class, _)| class);
-            for (i, distribution) in distributions.iter_mut().enumerate() {
+            for (i, distribution) in goal.distributions.iter_mut().enumerate() {
                 let mut counts = vec![0; distribution.counts.len()];
                 kept().flat_map(|class| &class.histograms[i].0).for_each(|&(code, n)| counts[code as usize] += n);
                 *distribution = Distribution::new(distribution.taxonomy.clone(), counts);
@@ -109,14 +195,20 @@ impl Goal<'_> {
         }
     }
 
-    /// The classes, of those not out, that break a requirement when they are published together.
-    fn failing(&self, classes: &[EquivalenceClass], out: &[bool], distributions: &[Distribution]) -> Vec<usize> {
+    /// The classes, of those not out, that break a requirement when they are published together. A requirement about the
+    /// release as a whole blames the classes that do not do their part, if it is broken.
+    fn failing(&self, classes: &[EquivalenceClass], out: &[bool]) -> Vec<usize> {
         let published: Vec<usize> = (0..classes.len()).filter(|&i| !out[i]).collect();
         let mut failing = Vec::new();
-        for r in self.requirements {
-            let cx = Context { distributions, attribute: r.attribute.unwrap_or(0) };
-            let Some(on) = &r.on else {
-                failing.extend(published.iter().filter(|&&i| !r.model.judge(&cx, &classes[i]).holds));
+        for (r, requirement) in self.requirements.iter().enumerate() {
+            if requirement.model.promise().wide {
+                let published: Vec<EquivalenceClass> = published.iter().map(|&i| classes[i].clone()).collect();
+                if self.holds_as_a_whole(r, &published) {
+                    continue;
+                }
+            }
+            let Some(on) = &requirement.on else {
+                failing.extend(published.iter().filter(|&&i| !self.judge(r, &classes[i]).holds));
                 continue;
             };
             let mut alike: HashMap<Vec<Run>, Vec<usize>> = HashMap::new();
@@ -124,8 +216,8 @@ impl Goal<'_> {
                 alike.entry(on.iter().map(|&d| classes[i].region[d]).collect()).or_default().push(i);
             }
             for together in alike.into_values() {
-                let merged = together[1..].iter().fold(classes[together[0]].clone(), |a, &i| a.merge(&classes[i]));
-                if !r.model.judge(&cx, &merged).holds {
+                let members: Vec<EquivalenceClass> = together.iter().map(|&i| classes[i].clone()).collect();
+                if project(self.quasi, &members, on).iter().any(|merged| !self.judge(r, merged).holds) {
                     failing.extend(together);
                 }
             }
@@ -144,18 +236,14 @@ impl Goal<'_> {
     }
 
     /// Why not even the most general table keeps the goal; empty if it does. `whole` is the table as one class.
-    pub fn impossible(&self, table: &Table, whole: &EquivalenceClass) -> Vec<Problem> {
+    pub fn impossible(&self, whole: &EquivalenceClass) -> Vec<Problem> {
         let mut reasons = Vec::new();
-        for r in self.requirements {
-            let cx = Context { distributions: self.distributions, attribute: r.attribute.unwrap_or(0) };
-            let verdict = r.model.judge(&cx, whole);
+        for (i, r) in self.requirements.iter().enumerate() {
+            let verdict = self.judge(i, whole);
             if verdict.holds {
                 continue;
             }
-            let about = match r.attribute {
-                Some(s) => format!(" for `{}`", table.sensitive[s].name),
-                None => String::new(),
-            };
+            let about = r.about(self.sensitive);
             let asked: Vec<String> = r.parameters.0.iter().map(|(name, value)| format!("{name} = {value}")).collect();
             reasons.push(
                 Problem::new(format!(
@@ -165,6 +253,11 @@ impl Goal<'_> {
                     verdict.measured
                 ))
                 .hint(match r.model.promise().must_be {
+                    _ if !r.model.promise().monotone => {
+                        "the model may hold for smaller classes all the same: try `lattice`, which looks at every \
+                         generalization"
+                            .into()
+                    }
                     Bound::AtLeast => format!("at most {} can be asked of these data", verdict.measured),
                     _ if verdict.measured == Measured::Infinite => "no larger bound helps; ask for a smaller ℓ".into(),
                     Bound::AtMost | Bound::Below => {

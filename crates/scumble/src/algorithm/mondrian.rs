@@ -20,8 +20,9 @@
 //!   them); `"region"` publishes the region that the cuts left, which says less about the people in it.
 //!
 //! ## Guarantee
-//! Every class keeps every model of the policy: cuts are made only if all parts do, and the models are monotone. If
-//! even the whole table does not, the algorithm refuses. Under k-anonymity on ordered attributes, parts of relaxed
+//! Every class keeps every model of the policy: cuts are made only if all parts do. If even the whole table does not,
+//! the algorithm refuses. For a model that is not monotone this is a heuristic: parts that fail may hold again when cut
+//! further, and mondrian does not look there. Under k-anonymity on ordered attributes, parts of relaxed
 //! partitions have at most 2k − 1 records, or are all identical; parts of strict ones at most 2d(k − 1) + m, with d
 //! attributes and m records at the most frequent point. Parts that show the same region are one class.
 //!
@@ -38,7 +39,6 @@
 use super::{Algorithm, Goal, Progress, Refusal};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram, Run};
-use crate::problem::Problem;
 use crate::release::{Form, Generalized, Member, Members};
 use crate::table::{Attribute, Table, Tally};
 use rand::SeedableRng;
@@ -88,22 +88,13 @@ const ALONE: usize = 2048;
 
 impl Algorithm for Mondrian {
     fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
-        if let Some(r) = goal.requirements.iter().find(|r| !r.model.promise().monotone) {
-            return Err(Refusal(vec![
-                Problem::new(format!(
-                    "mondrian stops cutting when a model fails, but `{}` may hold again further on",
-                    r.name
-                ))
-                .hint("use an algorithm that searches all generalizations"),
-            ]));
-        }
         if table.rows() == 0 {
             return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
         }
         let job = Job { how: self, table, goal, progress, done: AtomicU64::new(0), total: table.records() };
         let mut rows = job.pack(seed);
         let whole = job.class(&rows);
-        let reasons = goal.impossible(table, &whole);
+        let reasons = goal.impossible(&whole);
         if !reasons.is_empty() {
             return Err(Refusal(reasons));
         }
@@ -171,7 +162,7 @@ impl Job<'_> {
         rows.chunks_exact(self.stride()).map(|row| self.count(row)).sum()
     }
 
-    /// The class that these rows would form; its region is not needed to judge it.
+    /// The class that these rows would form; its region is left out unless some model looks at it.
     fn class(&self, rows: &[u32]) -> EquivalenceClass {
         self.class_of(rows, |_| true)
     }
@@ -188,7 +179,24 @@ impl Job<'_> {
         } else {
             self.table.sensitive.iter().zip(&self.table.sensitive_codes).map(histogram).collect()
         };
-        EquivalenceClass { region: Vec::new(), count: chosen().map(|row| self.count(row)).sum(), histograms }
+        let region = if self.goal.needs_regions() { self.shown(chosen()) } else { Vec::new() };
+        EquivalenceClass { region, count: chosen().map(|row| self.count(row)).sum(), histograms }
+    }
+
+    /// What covers the rows. A model that looks at regions must hold for the tight one, whatever is published: the
+    /// region that the cuts leave contains it.
+    fn shown<'r>(&self, rows: impl Iterator<Item = &'r [u32]>) -> Vec<Run> {
+        let mut tight: Vec<Run> = Vec::new();
+        for row in rows {
+            if tight.is_empty() {
+                tight = row[..self.dims()].iter().map(|&c| Run::new(c, c)).collect();
+            }
+            for (run, &code) in tight.iter_mut().zip(row) {
+                run.first = run.first.min(code);
+                run.last = run.last.max(code);
+            }
+        }
+        self.table.quasi.iter().zip(tight).map(|(a, run)| a.taxonomy.cover(run)).collect()
     }
 
     /// Cuts the part as often as the goal allows; the classes it falls into.

@@ -40,13 +40,6 @@ impl Model for DistinctLDiversity {
     }
 
     fn promise(&self) -> Promise {
-        Promise {
-            required: Ratio::whole(self.l),
-            must_be: Bound::AtLeast,
-            concerns: Concern::Sensitive,
-            monotone: true,
-            least: self.l,
-            size_decides: false,
-        }
+        Promise { least: self.l, ..Promise::new(Ratio::whole(self.l), Bound::AtLeast, Concern::Sensitive) }
     }
 }

@@ -46,14 +46,8 @@ impl Model for EntropyLDiversity {
     }
 
     fn promise(&self) -> Promise {
-        Promise {
-            required: self.l,
-            must_be: Bound::AtLeast,
-            concerns: Concern::Sensitive,
-            monotone: true,
-            // exp(H) of n records is at most n.
-            least: self.l.num().div_ceil(self.l.den()) as u64,
-            size_decides: false,
-        }
+        // exp(H) of n records is at most n.
+        let least = self.l.num().div_ceil(self.l.den()) as u64;
+        Promise { least, ..Promise::new(self.l, Bound::AtLeast, Concern::Sensitive) }
     }
 }

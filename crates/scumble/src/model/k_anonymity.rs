@@ -43,12 +43,9 @@ impl Model for KAnonymity {
 
     fn promise(&self) -> Promise {
         Promise {
-            required: Ratio::whole(self.k),
-            must_be: Bound::AtLeast,
-            concerns: Concern::Identity,
-            monotone: true,
             least: self.k,
             size_decides: true,
+            ..Promise::new(Ratio::whole(self.k), Bound::AtLeast, Concern::Identity)
         }
     }
 }

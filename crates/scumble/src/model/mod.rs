@@ -1,9 +1,12 @@
 //! Privacy models: what a release promises about every equivalence class.
 
 use crate::catalogue::Entry;
-use crate::class::EquivalenceClass;
+use crate::class::{EquivalenceClass, Run};
 use crate::exact::Ratio;
-use crate::table::Distribution;
+use crate::problem::Problem;
+use crate::register::Population;
+use crate::release::Shape;
+use crate::table::{Attribute, Distribution};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -28,23 +31,63 @@ pub const MODELS: &[Entry<Box<dyn Model>>] = &[
 /// What a model may look at besides the class: what is known about the whole table.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// Distribution of every sensitive attribute over the table.
+    /// The quasi-identifiers that regions are written in.
+    pub quasi: &'a [Attribute],
+    /// The sensitive attributes, and after them what is only counted (see [`crate::table::Hidden`]): one for each
+    /// histogram of a class.
+    pub sensitive: &'a [Attribute],
+    /// Distribution of every one of them over the table.
     pub distributions: &'a [Distribution],
     /// Which of them this requirement is about; 0 for models that concern identity only.
     pub attribute: usize,
+    /// The register that the requirement names, located by these quasi-identifiers.
+    pub population: Option<&'a Population>,
+    /// What a region is in this release.
+    pub shape: Shape,
+}
+
+impl Context<'_> {
+    /// The leaves of the attribute that a value or node stands for.
+    pub fn run_of(&self, label: &str) -> Option<Run> {
+        self.sensitive[self.attribute].taxonomy.parse(label)
+    }
+
+    /// A problem if a list names something that the attribute does not have.
+    pub fn knows(&self, model: &str, labels: &[String]) -> Result<(), Problem> {
+        let attribute = &self.sensitive[self.attribute];
+        match labels.iter().find(|label| self.run_of(label).is_none()) {
+            None => Ok(()),
+            Some(label) => {
+                Err(Problem::new(format!("`{model}` names `{label}`, which `{}` does not have", attribute.name))
+                    .hint("name values of the column or nodes of its taxonomy, as they are written there"))
+            }
+        }
+    }
 }
 
 /// A privacy model with its parameters.
 ///
 /// Laws (run over the whole catalogue in `tests/laws.rs`): a verdict depends only on the class and the context; it holds
 /// exactly if the measured value is on the right side of what is required; if the promise is monotone, the merge of two
-/// classes that hold, holds; a class with fewer records than the promise's least does not hold.
+/// classes that hold, holds; a class with fewer records than the promise's least does not hold; if all classes hold and
+/// the promise is wide, the whole holds.
 pub trait Model: Send + Sync {
-    /// Whether the class keeps the promise, and what was measured.
+    /// Whether the class keeps the promise, and what was measured. For a wide promise: whether the class does its part,
+    /// so that the whole holds if all classes do.
     fn judge(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Verdict;
 
     /// What is promised.
     fn promise(&self) -> Promise;
+
+    /// Whether the model can be applied here at all; otherwise why not, and the remedy.
+    fn fits(&self, _cx: &Context<'_>) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// The verdict on a whole release; only for a promise that is wide.
+    fn judge_all(&self, _cx: &Context<'_>, _classes: &[EquivalenceClass]) -> Option<Verdict> {
+        None
+    }
 }
 
 /// What a model promises about every class, as far as algorithms and reports need to know.
@@ -58,10 +101,30 @@ pub struct Promise {
     pub concerns: Concern,
     /// Whether it stays kept when classes are merged. Only then may an algorithm stop splitting at it.
     pub monotone: bool,
-    /// A class needs at least so many records to keep it.
+    /// A class needs at least so many records to keep it; 1 if the promise is wide.
     pub least: u64,
     /// Whether the size of the class alone decides; lets an algorithm skip histograms.
     pub size_decides: bool,
+    /// Whether the model looks at the region of the class; an algorithm may leave it out otherwise.
+    pub region: bool,
+    /// Whether the promise is about the release as a whole, judged by [`Model::judge_all`].
+    pub wide: bool,
+}
+
+impl Promise {
+    /// A monotone promise about single classes, of any size.
+    pub fn new(required: Ratio, must_be: Bound, concerns: Concern) -> Promise {
+        Promise {
+            required,
+            must_be,
+            concerns,
+            monotone: true,
+            least: 1,
+            size_decides: false,
+            region: false,
+            wide: false,
+        }
+    }
 }
 
 /// On which side of what is required the measured value must be.
@@ -80,6 +143,8 @@ pub enum Concern {
     Identity,
     /// What a sensitive attribute says about a person.
     Sensitive,
+    /// What all sensitive attributes say together: judged on [`crate::table::Hidden::Joint`].
+    Joint,
 }
 
 /// The judgement of one class.

@@ -62,13 +62,6 @@ impl Model for RecursiveLDiversity {
     }
 
     fn promise(&self) -> Promise {
-        Promise {
-            required: self.c,
-            must_be: Bound::Below,
-            concerns: Concern::Sensitive,
-            monotone: true,
-            least: self.l,
-            size_decides: false,
-        }
+        Promise { least: self.l, ..Promise::new(self.c, Bound::Below, Concern::Sensitive) }
     }
 }

@@ -79,14 +79,7 @@ impl Model for TCloseness {
     }
 
     fn promise(&self) -> Promise {
-        Promise {
-            required: self.t,
-            must_be: Bound::AtMost,
-            concerns: Concern::Sensitive,
-            monotone: true,
-            least: 1,
-            size_decides: false,
-        }
+        Promise::new(self.t, Bound::AtMost, Concern::Sensitive)
     }
 }
 

@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 use scumble::algorithm::{Algorithm, Requirement};
-use scumble::catalogue::{Entry, Kind, MODELS, Parameter, Parameters};
-use scumble::encode::encode;
+use scumble::catalogue::{Entry, Kind, MODELS, Parameter, Parameters, Value};
+use scumble::encode::{encode, encode_guard};
 use scumble::model::{Concern, Model};
+use scumble::register::{Register, RegisterColumn};
 use scumble::table::{Attribute, Table};
-use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Tree};
+use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Taxonomy, Tree};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -102,11 +103,20 @@ impl Case {
                 encode(&name, &column.rule, column.rows, &distinct, &["NA".into()]).expect("the columns are right");
             let leaf = |t: &&str| leaves[distinct.iter().position(|d| d == t).expect("is there")];
             codes.push(texts.iter().map(leaf).collect());
-            attributes.push(Attribute { name, taxonomy: Arc::new(taxonomy), weight: 1.0 });
+            attributes.push(Attribute::new(&name, taxonomy));
         }
-        let sensitive = attributes.split_off(quasi.len());
-        let (table, _) = Table::collapse(attributes, sensitive, codes.clone());
-        Case { table, records: codes }
+        let mut sensitive = attributes.split_off(quasi.len());
+        let (guard, wishes) = guard(&sensitive[0].taxonomy, records);
+        sensitive.push(guard);
+        codes.push(wishes);
+        Case::from_records(attributes, sensitive, codes)
+    }
+
+    /// Collapsed, with what all sensitive attributes say together as the last of them.
+    fn from_records(quasi: Vec<Attribute>, sensitive: Vec<Attribute>, records: Vec<Vec<u32>>) -> Case {
+        let (mut table, _) = Table::collapse(quasi, sensitive, records.clone());
+        table.join_sensitive();
+        Case { table, records }
     }
 
     /// The numbers 1 to n, once each.
@@ -115,20 +125,19 @@ impl Case {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let attribute = |name: &str, rule: &Rule| {
             let (taxonomy, codes) = encode(name, rule, None, &texts, &[]).expect("numbers");
-            (Attribute { name: name.into(), taxonomy: Arc::new(taxonomy), weight: 1.0 }, codes)
+            (Attribute::new(name, taxonomy), codes)
         };
         let (quasi, codes) = attribute("number", &Rule::Intervals(Intervals::default()));
         let (sensitive, values) = attribute("value", &Rule::Flat);
-        let records = vec![codes, values];
-        let (table, _) = Table::collapse(vec![quasi], vec![sensitive], records.clone());
-        Case { table, records }
+        let (guard, wishes) = guard(&sensitive.taxonomy, &vec![[0; 6]; n as usize]);
+        Case::from_records(vec![quasi], vec![sensitive, guard], vec![codes, values, wishes])
     }
 
     /// The same records in the opposite order.
     pub fn reversed(&self) -> Case {
         let records: Vec<Vec<u32>> = self.records.iter().map(|c| c.iter().rev().copied().collect()).collect();
-        let (table, _) = Table::collapse(self.table.quasi.clone(), self.table.sensitive.clone(), records.clone());
-        Case { table, records }
+        let sensitive = self.table.sensitive[..records.len() - self.table.quasi.len()].to_vec();
+        Case::from_records(self.table.quasi.clone(), sensitive, records)
     }
 
     /// Whether some cell of an ordered quasi-identifier is missing. A range cannot say "or missing", so such a class
@@ -140,6 +149,34 @@ impl Case {
     pub fn all_ordered(&self) -> bool {
         self.table.quasi.iter().all(|a| a.taxonomy.is_ordered())
     }
+}
+
+/// A column that says for every record which node of the sensitive attribute is to be guarded, or nothing.
+fn guard(of: &Taxonomy, records: &[[u8; 6]]) -> (Attribute, Vec<u32>) {
+    let wishes: Vec<String> = (0..3)
+        .map(|level| of.label(of.at_level(0, level.min(of.levels()))).into_owned())
+        .chain([of.label(of.at_level(of.leaves() as u32 / 2, 0)).into_owned(), String::new()])
+        .collect();
+    let texts: Vec<&str> = records.iter().map(|r| wishes[usize::from(r[5] ^ r[0]) % 5].as_str()).collect();
+    let mut distinct = texts.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let (guard, leaves) = encode_guard("guard", &distinct, &[]);
+    let codes = texts.iter().map(|t| leaves[distinct.binary_search(t).expect("is there")]).collect();
+    (guard, codes)
+}
+
+/// The people of the table and some more like them, with what is sensitive.
+fn register(table: &Table) -> Register {
+    let columns =
+        (table.quasi.iter().zip(&table.quasi_codes)).chain(table.sensitive.iter().zip(&table.sensitive_codes));
+    let column = |(a, codes): (&Attribute, &Vec<u32>)| RegisterColumn {
+        name: a.name.clone(),
+        texts: (0..a.taxonomy.leaves() as u32).map(|c| a.taxonomy.leaf(c).to_owned()).collect(),
+        codes: codes.clone(),
+    };
+    let weights = (0u64..).zip(&table.counts).map(|(i, &n)| u64::from(n) + i % 3).collect();
+    Register { columns: columns.map(column).collect(), weights }
 }
 
 prop_compose! {
@@ -164,8 +201,16 @@ prop_compose! {
 }
 
 /// A text for a parameter, of its kind: `draw` chooses.
-fn text_of(kind: Kind, draw: u32) -> String {
+/// `values` are those of the attribute that a model is about.
+fn text_of(kind: Kind, draw: u32, values: &[String]) -> String {
     match kind {
+        Kind::Values => {
+            let some = values.iter().enumerate().filter(|(i, _)| draw >> (i % 8) & 1 == 1);
+            Value::List(some.map(|(_, v)| v.clone()).collect()).to_string()
+        }
+        Kind::Guard => "guard".into(),
+        Kind::Register => "register".into(),
+        Kind::Text(example) => example.into(),
         Kind::Count(least) => (least + u64::from(draw % 4)).to_string(),
         Kind::Number(least, most) => {
             let least: f64 = least.parse().expect("a number");
@@ -177,8 +222,8 @@ fn text_of(kind: Kind, draw: u32) -> String {
 }
 
 /// Checked parameters of an entry, drawn by its own list.
-pub fn parameters(of: &str, list: &'static [Parameter], draws: &[u32]) -> Parameters {
-    let given = list.iter().zip(draws.iter().cycle()).map(|(p, &d)| (p.name.to_owned(), text_of(p.kind, d)));
+pub fn parameters(of: &str, list: &'static [Parameter], draws: &[u32], values: &[String]) -> Parameters {
+    let given = list.iter().zip(draws.iter().cycle()).map(|(p, &d)| (p.name.to_owned(), text_of(p.kind, d, values)));
     Parameters::read(of, list, &given.collect()).expect("drawn by kind")
 }
 
@@ -188,7 +233,7 @@ pub fn combinations(list: &'static [Parameter], draws: &[u32]) -> Vec<BTreeMap<S
     for (p, &draw) in list.iter().zip(draws.iter().cycle()) {
         let texts: Vec<String> = match p.kind {
             Kind::Choice(words) => words.iter().map(|w| (*w).to_owned()).collect(),
-            kind => vec![text_of(kind, draw)],
+            kind => vec![text_of(kind, draw, &[])],
         };
         let with = |given: &BTreeMap<String, String>, text: &String| {
             let mut given = given.clone();
@@ -216,12 +261,25 @@ pub fn requirements(draws: &[Draw], table: &Table) -> Vec<Requirement> {
 
 fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Requirement {
     let entry = &MODELS[which];
-    let parameters = parameters(entry.name, entry.parameters, &params);
+    let published = table.published_sensitive();
+    let about = attribute % published.len();
+    let values = values(&published[about].taxonomy);
+    let parameters = parameters(entry.name, entry.parameters, &params, &values);
     let model = (entry.build)(&parameters).expect("single parameters of a model exclude nothing");
-    let attribute = (model.promise().concerns == Concern::Sensitive).then_some(attribute % table.sensitive.len());
+    let attribute = match model.promise().concerns {
+        Concern::Identity => None,
+        Concern::Sensitive => Some(about),
+        Concern::Joint => Some(table.sensitive.len() - 1),
+    };
+    let register = parameters.register().map(|_| Arc::new(register(table)));
     let columns: Vec<usize> = (0..table.quasi.len()).filter(|d| on & (1 << d) != 0).collect();
     let on = (on & 16 != 0 && !columns.is_empty()).then_some(columns);
-    Requirement { name: entry.name, parameters, model, attribute, on }
+    Requirement { name: entry.name, parameters, model, attribute, on, register }
+}
+
+/// The values of a taxonomy but the missing one.
+pub fn values(of: &Taxonomy) -> Vec<String> {
+    (0..of.leaves() as u32).filter(|&c| Some(c) != of.missing()).map(|c| of.leaf(c).to_owned()).collect()
 }
 
 /// A model with its name.
@@ -241,5 +299,5 @@ pub fn k_anonymity(k: u64) -> Requirement {
     let given = BTreeMap::from([("k".to_owned(), k.to_string())]);
     let parameters = Parameters::read(entry.name, entry.parameters, &given).expect("a count");
     let model = build(entry, &parameters);
-    Requirement { name: entry.name, parameters, model, attribute: None, on: None }
+    Requirement { name: entry.name, parameters, model, attribute: None, on: None, register: None }
 }

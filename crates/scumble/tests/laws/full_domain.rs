@@ -49,12 +49,17 @@ fn settle(table: &Table, goal: &[Requirement], limit: u64, levels: Vec<usize>) -
         let published = Table { counts, ..table.clone() };
         let mut failing: Vec<Vec<Run>> = Vec::new();
         for r in goal {
+            if r.model.promise().wide && holds_as_a_whole(&published, r, &classes) {
+                continue;
+            }
             let on: Vec<usize> = r.on.clone().unwrap_or_else(|| (0..table.quasi.len()).collect());
             let key = |region: &Vec<Run>| -> Vec<Run> { on.iter().map(|&d| region[d]).collect() };
             for region in classes.keys() {
                 let alike = classes.iter().filter(|(other, _)| key(other) == key(region));
                 let rows: Vec<(u32, u64)> = alike.flat_map(|(_, rows)| rows.iter().map(|(&r, &n)| (r, n))).collect();
-                if !naive::keeps(r, &published, &rows) {
+                let shown = |d: usize| if on.contains(&d) { region[d] } else { table.quasi[d].taxonomy.root() };
+                let merged: Vec<Run> = (0..region.len()).map(shown).collect();
+                if !naive::keeps(r, &published, &merged, &rows) {
                     failing.push(region.clone());
                 }
             }
@@ -67,6 +72,16 @@ fn settle(table: &Table, goal: &[Requirement], limit: u64, levels: Vec<usize>) -
             return None;
         }
     }
+}
+
+/// Whether the classes together keep a requirement about the release as a whole.
+fn holds_as_a_whole(published: &Table, r: &Requirement, classes: &Classes) -> bool {
+    let class = |(region, rows): (&Vec<Run>, &BTreeMap<u32, u64>)| {
+        let rows: Vec<u32> = rows.keys().copied().collect();
+        EquivalenceClass { region: region.clone(), ..naive::class(published, &rows) }
+    };
+    let classes: Vec<EquivalenceClass> = classes.iter().map(class).collect();
+    Goal::new(published, std::slice::from_ref(r)).holds_as_a_whole(0, &classes)
 }
 
 impl Node {
@@ -120,27 +135,20 @@ impl Model for NotThree {
     }
 
     fn promise(&self) -> Promise {
-        Promise {
-            required: Ratio::whole(1),
-            must_be: Bound::AtLeast,
-            concerns: Concern::Identity,
-            monotone: false,
-            least: 1,
-            size_decides: false,
-        }
+        Promise { monotone: false, ..Promise::new(Ratio::whole(1), Bound::AtLeast, Concern::Identity) }
     }
 }
 
 fn not_three(on: Option<Vec<usize>>) -> Requirement {
     let parameters = Parameters::default();
-    Requirement { name: "not-three", parameters, model: Box::new(NotThree), attribute: None, on }
+    Requirement { name: "not-three", parameters, model: Box::new(NotThree), attribute: None, on, register: None }
 }
 
 fn run(name: &str, given: &[(&str, &str)], table: &Table, goal: &Goal<'_>) -> Option<Node> {
     let entry = ALGORITHMS.iter().find(|e| e.name == name).expect("is in the catalogue");
     let given = given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-    let form = algorithm(entry, &given).expect("possible").anonymize(table, goal, 0, &|_, _| ()).ok()?;
-    let Form::Generalized(form) = form;
+    let form = algorithm(entry, &given).expect("possible").anonymize(table, goal, 0, &|_, _| true).ok()?;
+    let Form::Generalized(form) = form else { panic!("full-domain forms are generalized") };
     let mut classes = Classes::new();
     for class in &form.classes {
         let rows = class.members.iter().map(|m| (m.row, u64::from(m.count)));
@@ -156,8 +164,7 @@ fn check(table: &Table, goal: &[Requirement], share: u64) -> Result<(), TestCase
     let limit = share * table.records() / 100;
     let suppress = format!("{}.{:02}", share / 100, share % 100);
     let nodes = every_node(table, goal, limit);
-    let distributions = table.distributions();
-    let goal = Goal { requirements: goal, distributions: &distributions };
+    let goal = Goal::new(table, goal);
 
     let found = solutions(table, &goal, limit).expect("a small lattice");
     let all: Vec<Vec<usize>> = nodes.iter().map(|n| n.levels.clone()).collect();
@@ -271,9 +278,7 @@ fn datafly_leaves_out_as_many_as_the_smallest_class() {
         }
         let (table, goal) = (&case.table, [k_anonymity(k)]);
         let nodes = every_node(table, &goal, k);
-        let distributions = table.distributions();
-        let made =
-            run("datafly", &[("limit", "k")], table, &Goal { requirements: &goal, distributions: &distributions });
+        let made = run("datafly", &[("limit", "k")], table, &Goal::new(table, &goal));
         prop_assert_eq!(made.map(|m| (m.classes, m.out)), datafly(table, &nodes).cloned().map(|m| (m.classes, m.out)));
         Ok(())
     };

@@ -2,8 +2,8 @@
 //! taxonomy (`at_level`), on which the taxonomy's own laws are checked.
 
 use super::cases::Case;
-use scumble::algorithm::Requirement;
-use scumble::class::Run;
+use scumble::algorithm::{Goal, Requirement};
+use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::exact::Ratio;
 use scumble::table::{Distribution, Table};
 use scumble::taxonomy::Taxonomy;
@@ -117,7 +117,7 @@ pub fn earth_mover(distance: &str, class: &BTreeMap<u32, u64>, table: &Distribut
 }
 
 /// Whether records (rows with counts) keep a requirement as one class. Models without a twin judge themselves.
-pub fn keeps(r: &Requirement, table: &Table, rows: &[(u32, u64)]) -> bool {
+pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]) -> bool {
     let size: u64 = rows.iter().map(|(_, n)| n).sum();
     let mut histogram: BTreeMap<u32, u64> = BTreeMap::new();
     for &(row, n) in rows {
@@ -146,15 +146,27 @@ pub fn keeps(r: &Requirement, table: &Table, rows: &[(u32, u64)]) -> bool {
             cost * u128::from(q) <= u128::from(p) * unit
         }
         _ => {
-            let region = Vec::new();
             let of =
                 |codes: &Vec<u32>| scumble::class::Histogram::of(rows.iter().map(|&(row, n)| (codes[row as usize], n)));
             let histograms = table.sensitive_codes.iter().map(of).collect();
-            let class = scumble::class::EquivalenceClass { region, count: size, histograms };
-            let distributions = table.distributions();
-            let cx = scumble::model::Context { distributions: &distributions, attribute: r.attribute.unwrap_or(0) };
-            r.model.judge(&cx, &class).holds
+            let class = EquivalenceClass { region: region.to_vec(), count: size, histograms };
+            Goal::new(table, std::slice::from_ref(r)).judge(0, &class).holds
         }
+    }
+}
+
+/// The class of some rows, with what covers them as its region.
+pub fn class(table: &Table, rows: &[u32]) -> EquivalenceClass {
+    let histogram =
+        |codes: &Vec<u32>| Histogram::of(rows.iter().map(|&r| (codes[r as usize], table.counts[r as usize].into())));
+    let region = |(a, codes): (&scumble::table::Attribute, &Vec<u32>)| {
+        let codes = || rows.iter().map(|&r| codes[r as usize]);
+        cover(&a.taxonomy, codes().min().expect("rows"), codes().max().expect("rows"))
+    };
+    EquivalenceClass {
+        region: table.quasi.iter().zip(&table.quasi_codes).map(region).collect(),
+        count: rows.iter().map(|&r| u64::from(table.counts[r as usize])).sum(),
+        histograms: table.sensitive_codes.iter().map(histogram).collect(),
     }
 }
 
@@ -193,8 +205,9 @@ impl Mondrian<'_> {
     }
 
     fn allowed(&self, rows: &[u32]) -> bool {
+        let region = class(self.table, rows).region;
         let rows: Vec<(u32, u64)> = rows.iter().map(|&r| (r, self.count(r))).collect();
-        self.requirements.iter().all(|r| keeps(r, self.table, &rows))
+        self.requirements.iter().all(|r| keeps(r, self.table, &region, &rows))
     }
 
     fn count(&self, row: u32) -> u64 {
