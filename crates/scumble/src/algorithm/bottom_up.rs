@@ -68,8 +68,8 @@ impl Algorithm for BottomUp {
         let mut climb = Climb::new(Cuts::bottom(table, goal), &worth, self.score);
         let all = table.records();
         while climb.broken > 0 {
-            progress(all.saturating_sub(climb.broken), all);
-            match climb.best() {
+            let go_on = progress(all.saturating_sub(climb.broken), all);
+            match climb.best().filter(|_| go_on) {
                 Some((dim, run)) => climb.generalize(dim, run),
                 None if climb.at_top() => return Err(Refusal(Cuts::impossible(table, goal))),
                 None => climb.finish(),

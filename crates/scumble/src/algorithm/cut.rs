@@ -341,7 +341,7 @@ impl<'a> Worth<'a> {
     pub fn new(table: &'a Table) -> Worth<'a> {
         // Values of different sensitive attributes stand in one histogram, each attribute after the one before.
         let starts: Vec<u32> = table
-            .sensitive
+            .published_sensitive()
             .iter()
             .scan(0, |next, a| Some(std::mem::replace(next, *next + a.taxonomy.leaves() as u32)))
             .collect();
@@ -380,7 +380,7 @@ impl<'a> Worth<'a> {
         let leaves = &self.labels[dim][run.first as usize..=run.last as usize];
         let together = Histogram::of(leaves.iter().flat_map(|h| h.0.iter().copied()));
         let n = self.records(dim, run);
-        self.table.sensitive.len() as f64 * nlogn(n) - together.0.iter().map(|&(_, c)| nlogn(c)).sum::<f64>()
+        self.table.published_sensitive().len() as f64 * nlogn(n) - together.0.iter().map(|&(_, c)| nlogn(c)).sum::<f64>()
     }
 
     /// The entropy, times their number, of the records on both sides of every place in the run, from low to high.
@@ -392,7 +392,7 @@ impl<'a> Worth<'a> {
         let together = Histogram::of(right.iter().map(|(&value, &c)| (value, c)));
         // Σ c log c over both sides.
         let mut sum: f64 = together.0.iter().map(|&(_, c)| nlogn(c)).sum();
-        let sides = self.table.sensitive.len() as f64;
+        let sides = self.table.published_sensitive().len() as f64;
         let mut entropies = Vec::with_capacity(leaves.len() - 1);
         for (leaf, histogram) in (run.first..run.last).zip(leaves) {
             for &(value, c) in &histogram.0 {

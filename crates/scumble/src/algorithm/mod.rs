@@ -15,6 +15,7 @@ mod cut;
 mod datafly;
 mod full_domain;
 mod incognito;
+mod k_optimize;
 mod lattice;
 mod mondrian;
 mod samarati;
@@ -31,6 +32,7 @@ pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[
     datafly::ENTRY,
     top_down::ENTRY,
     bottom_up::ENTRY,
+    k_optimize::ENTRY,
 ];
 
 /// Makes releases.

@@ -105,7 +105,9 @@ pub(super) fn specialize(cuts: &mut Cuts<'_>, worth: &Worth<'_>, score: Score, p
     }
     let (all, mut made) = (cuts.table.records(), 0);
     while let Some((dim, run, i)) = open.best() {
-        progress(all * made / (made + open.candidates.len() as u64), all);
+        if !progress(all * made / (made + open.candidates.len() as u64), all) {
+            break;
+        }
         let pieces = open.candidates[&(dim, run)][i].pieces.clone();
         if cuts.admits(dim, run, &pieces) {
             open.perform(cuts, worth, dim, run, &pieces);
