@@ -380,7 +380,8 @@ impl<'a> Worth<'a> {
         let leaves = &self.labels[dim][run.first as usize..=run.last as usize];
         let together = Histogram::of(leaves.iter().flat_map(|h| h.0.iter().copied()));
         let n = self.records(dim, run);
-        self.table.published_sensitive().len() as f64 * nlogn(n) - together.0.iter().map(|&(_, c)| nlogn(c)).sum::<f64>()
+        self.table.published_sensitive().len() as f64 * nlogn(n)
+            - together.0.iter().map(|&(_, c)| nlogn(c)).sum::<f64>()
     }
 
     /// The entropy, times their number, of the records on both sides of every place in the run, from low to high.

@@ -231,6 +231,9 @@ impl<'a> Search<'a> {
         loop {
             let classes = self.classes(&self.head);
             self.consider(&classes);
+            if !(self.progress)(0, self.budget) {
+                break;
+            }
             let left_out = self.too_small(&classes);
             let effects = self.effects(&classes, &vec![0; self.table.rows()]);
             let fits = |e: &Effect| e.change < 0 && left_out + e.left_out as u64 <= self.limit;
@@ -592,10 +595,8 @@ impl<'a> Search<'a> {
     /// How far the best found may be from the best there is, if the search did not end.
     fn gap(&self, best: &Best) -> Option<String> {
         (self.open < best.cost).then(|| {
-            let over = (best.cost - self.open) as f64 / best.cost as f64 * 100.0;
             format!(
-                "the search was stopped after {} nodes: this release costs {}, and none costs less than {}, so it is at \
-                 most {over:.1} % above the optimum",
+                "the search was stopped after {} nodes: this release costs {}, and the best one no less than {}",
                 self.visited, best.cost, self.open
             )
         })
