@@ -7,6 +7,7 @@ mod laws {
     mod cuts;
     mod exactness;
     mod full_domain;
+    mod local;
     mod models;
     mod naive;
     mod policies;

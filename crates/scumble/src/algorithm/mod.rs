@@ -17,6 +17,7 @@ mod full_domain;
 mod incognito;
 mod k_optimize;
 mod lattice;
+mod local;
 mod mondrian;
 mod samarati;
 mod top_down;
@@ -26,6 +27,7 @@ pub use incognito::{Solutions, solutions};
 /// Every algorithm. A new one is a file and a line here (and its `mod` line above).
 pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[
     mondrian::ENTRY,
+    local::ENTRY,
     lattice::ENTRY,
     incognito::ENTRY,
     samarati::ENTRY,
@@ -225,6 +227,21 @@ impl<'a> Goal<'a> {
             }
         }
         failing
+    }
+
+    /// How far the class is from keeping the goal, for searches that need a direction: 0 if it does, otherwise the sum
+    /// of what is missing, each requirement counting at most 1.
+    pub fn shortfall(&self, class: &EquivalenceClass) -> f64 {
+        let missing = |i: usize| {
+            let (promise, verdict) = (self.requirements[i].model.promise(), self.judge(i, class));
+            if verdict.holds && class.count >= promise.least {
+                return 0.0;
+            }
+            let (asked, measured) = (promise.required.to_f64(), verdict.measured.to_f64());
+            let gap = if promise.must_be == Bound::AtLeast { (asked - measured) / asked } else { measured - asked };
+            if gap.is_nan() { 1.0 } else { gap.clamp(1e-3, 1.0) }
+        };
+        (0..self.requirements.len()).map(missing).sum()
     }
 
     /// A class needs at least so many records.

@@ -1,0 +1,1000 @@
+//! # local
+//!
+//! Groups records that are alike and improves the groups again and again: the least loss that a search can find.
+//!
+//! ## Method
+//! Local recoding: every record is generalized only as far as its own class needs, and classes may overlap. What counts
+//! is the loss of all cells together (GCP, see `scumble explain gcp`).
+//!
+//! Records that are equal in all quasi-identifiers and keep the models stand alone and lose nothing. The others start
+//! in small parts of the space, where the two nearest groups are joined again and again until every group keeps the
+//! models. If Mondrian, strict or relaxed, loses less than that, its classes are the start instead.
+//!
+//! Then `effort` rounds of improvement. A round deals the groups into blocks of neighbours, differently each time, and
+//! tries for every group in its block, again and again:
+//!
+//! - to take it and one to four near groups apart and put their records together anew, from a random record on, each
+//!   time adding the record that widens the group least (or joining the nearest two groups); then records move to where
+//!   they cost less;
+//! - to open a new group around one of its records, drawing records from groups near by that lose much or can spare
+//!   some. Groups that no longer keep the models are dissolved into others.
+//!
+//! What loses less is kept. Some of several equal records may go to one group and some to another; groups that come to
+//! show the same region are one class.
+//!
+//! ## Guarantee
+//! Every class keeps every model of the policy. No record is suppressed. The loss is never above that of Mondrian with
+//! its default cut, strict or relaxed, and never rises with more rounds. It is not the least possible loss, which is
+//! NP-hard to find. If even the whole table does not keep the models, the algorithm refuses. The result depends on the
+//! seed, not on the number of threads.
+//!
+//! ## Cost
+//! Each round takes time proportional to the number of distinct rows, on all cores, and grows with k; memory of a few
+//! copies of the codes. There is no quadratic step.
+//!
+//! ## Departures from the paper
+//! Xu et al. and Byun et al. build groups once, greedily. Here such a construction is the start and the step of a search
+//! by ruin and recreate.
+//!
+//! ## Reference
+//! Xu, Wang, Pei, Wang, Shi and Fu, "Utility-based anonymization using local recoding", 2006. Byun, Kamra, Bertino and
+//! Li, "Efficient k-anonymization using clustering techniques", 2007. Schrimpf, Schneider, Stamm-Wilbrandt and Dueck,
+//! "Record breaking optimization results using the ruin and recreate principle", 2000.
+
+use super::{Algorithm, Goal, Progress, Refusal, mondrian};
+use crate::catalogue::{Entry, Kind, Parameter, Parameters};
+use crate::class::{EquivalenceClass, Histogram, Run};
+use crate::problem::Problem;
+use crate::publish::judge;
+use crate::release::{Form, Generalized, Member, Members, Release};
+use crate::table::{Attribute, Table, number_tuples};
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
+    name: "local",
+    summary: "local recoding: groups of near records, improved by search for the least loss",
+    source: include_str!("local.rs"),
+    parameters: &[Parameter {
+        name: "effort",
+        kind: Kind::Count(0),
+        default: Some("10"),
+        about: "rounds of improvement",
+    }],
+    build: |p| Ok(Box::new(Local { effort: p.count("effort") })),
+};
+
+struct Local {
+    effort: u64,
+}
+
+/// Groups are improved in blocks of at most so many.
+const BLOCK: usize = 96;
+/// So many distinct points are joined bottom-up at a time at the start.
+const START: usize = 160;
+/// Attempts per group and round.
+const TRIALS: usize = 2;
+/// At most so many groups are taken apart together with one.
+const NEIGHBOURS: usize = 4;
+/// Groups of more lots than this together are not taken apart.
+const POOL: usize = 200;
+/// A new group is made from so many candidates.
+const CANDIDATES: usize = 24;
+/// Losses that differ by less are equal; they are computed in single precision.
+const GAIN: f64 = 1e-6;
+
+impl Algorithm for Local {
+    fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
+        if table.rows() == 0 {
+            return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
+        }
+        let search = Search::new(table, goal);
+        let whole = search.group((0..search.units() as u32).map(|u| search.all_of(u)).collect());
+        let reasons = goal.impossible(&search.class(&whole));
+        let promises = goal.requirements.iter().map(|r| r.model.promise());
+        if promises.clone().all(|p| p.monotone && !p.region && !p.wide) {
+            return if reasons.is_empty() { Ok(self.search(&search, seed, progress)) } else { Err(Refusal(reasons)) };
+        }
+        // Classes that hold may break such a model when the recipient cannot tell them apart. Whether anything is found
+        // must not depend on the seed.
+        let kept = |form: &Form| {
+            let judged = judge(&Release::of(table, form), goal.requirements);
+            judged.is_ok_and(|judged| judged.iter().all(|j| j.holds))
+        };
+        let fallback =
+            if reasons.is_empty() { search.form(vec![whole]) } else { self.search(&search, 0, &|_, _| true) };
+        if !kept(&fallback) {
+            let problem =
+                Problem::new("`local` found no classes that keep the models; that does not say there are none");
+            return Err(Refusal(if reasons.is_empty() { vec![problem] } else { reasons }));
+        }
+        let form = self.search(&search, seed, progress);
+        Ok(if kept(&form) { form } else { fallback })
+    }
+}
+
+impl Local {
+    fn search(&self, search: &Search<'_>, seed: u64, progress: Progress<'_>) -> Form {
+        let total = search.table.records();
+        let mut groups = search.start(seed);
+        for round in 1..=self.effort {
+            groups = search.round(groups, seed, round);
+            if !progress(total * round / (self.effort + 1), total) {
+                break;
+            }
+        }
+        search.form(groups)
+    }
+}
+
+/// A generalized value while it is searched for. On an ordered scale the lowest and highest value; in a tree a value
+/// and how many levels above it the node is.
+type Cell = (u32, u32);
+
+/// A quasi-identifier as the search sees it: only values that occur, numbered in the order of their codes.
+enum Axis {
+    /// Every run can be published. `place` is scaled so that a difference is a loss.
+    Line { place: Vec<f32>, missing: u32 },
+    /// Only nodes can. `up` and `loss` have one entry per value and level; `meet`, if there are few values, says for
+    /// every two values the level of the lowest node over both.
+    Tree { levels: usize, up: Vec<u32>, loss: Vec<f32>, values: usize, meet: Vec<u8> },
+}
+
+/// Trees with at most so many values get a table of meeting levels (this many squared bytes).
+const TABLED: usize = 256;
+
+impl Axis {
+    /// `values` are the codes that occur, rising.
+    fn new(attribute: &Attribute, values: &[u32]) -> Axis {
+        let t = &attribute.taxonomy;
+        if t.is_ordered() {
+            let domain = (t.size(t.root()) - 1).max(1) as f64;
+            let start = t.position(values[0]);
+            let place = values.iter().map(|&v| (t.position(v).abs_diff(start) as f64 / domain) as f32).collect();
+            let missing = t.missing().and_then(|m| values.binary_search(&m).ok()).map_or(u32::MAX, |i| i as u32);
+            return Axis::Line { place, missing };
+        }
+        let levels = t.levels() + 1;
+        let runs: Vec<Run> = values.iter().flat_map(|&v| (0..levels).map(move |l| t.at_level(v, l))).collect();
+        let up = runs.iter().map(|run| run.first).collect();
+        let loss = runs.iter().map(|&run| t.loss(run) as f32).collect();
+        let mut tree = Axis::Tree { levels, up, loss, values: values.len(), meet: Vec::new() };
+        if values.len() <= TABLED {
+            let n = values.len() as u32;
+            let table: Vec<u8> = (0..n)
+                .flat_map(|a| (0..n).map(move |b| (a, b)))
+                .map(|(a, b)| tree.join((a, 0), (b, 0)).1 as u8)
+                .collect();
+            if let Axis::Tree { meet, .. } = &mut tree {
+                *meet = table;
+            }
+        }
+        tree
+    }
+
+    /// The least general cell over both.
+    #[inline]
+    fn join(&self, a: Cell, b: Cell) -> Cell {
+        match self {
+            Axis::Line { .. } => (a.0.min(b.0), a.1.max(b.1)),
+            Axis::Tree { levels, up, values, meet, .. } => {
+                let mut level = a.1.max(b.1);
+                if !meet.is_empty() {
+                    return (a.0, level.max(u32::from(meet[a.0 as usize * values + b.0 as usize])));
+                }
+                let (x, y) = (a.0 as usize * levels, b.0 as usize * levels);
+                while up[x + level as usize] != up[y + level as usize] {
+                    level += 1;
+                }
+                (a.0, level)
+            }
+        }
+    }
+
+    /// The cell of a value itself.
+    fn cell(&self, value: u32) -> Cell {
+        if self.is_tree() { (value, 0) } else { (value, value) }
+    }
+
+    fn is_tree(&self) -> bool {
+        matches!(self, Axis::Tree { .. })
+    }
+
+    #[inline]
+    fn loss(&self, cell: Cell) -> f32 {
+        match self {
+            Axis::Line { missing, .. } if cell.1 == *missing => f32::from(u8::from(cell.0 < cell.1)),
+            Axis::Line { place, .. } => place[cell.1 as usize] - place[cell.0 as usize],
+            Axis::Tree { levels, loss, .. } => loss[cell.0 as usize * levels + cell.1 as usize],
+        }
+    }
+}
+
+/// Some records of one unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Lot {
+    unit: u32,
+    count: u32,
+}
+
+/// A class in the making.
+#[derive(Clone)]
+struct Group {
+    lots: Vec<Lot>,
+    region: Vec<Cell>,
+    count: u64,
+    /// Of one record: the sum over its quasi-identifiers.
+    loss: f32,
+    holds: bool,
+}
+
+impl Group {
+    fn cost(&self) -> f64 {
+        self.count as f64 * f64::from(self.loss)
+    }
+}
+
+fn cost(groups: &[Group]) -> f64 {
+    groups.iter().map(Group::cost).sum()
+}
+
+/// Groups with changes that are not made yet. A number behind the last group is a new one.
+struct Draft<'a> {
+    base: &'a [Group],
+    changed: Vec<(usize, Option<Group>)>,
+}
+
+impl Draft<'_> {
+    fn gain(&self) -> f64 {
+        let before: f64 = self.changed.iter().filter_map(|(g, _)| self.base.get(*g)).map(Group::cost).sum();
+        before - self.changed.iter().filter_map(|(_, g)| g.as_ref()).map(Group::cost).sum::<f64>()
+    }
+
+    fn is_changed(&self, group: usize) -> bool {
+        self.changed.iter().any(|(c, _)| *c == group)
+    }
+}
+
+/// Makes the changes of a draft.
+fn commit(groups: &mut Vec<Group>, mut changed: Vec<(usize, Option<Group>)>) {
+    // From behind, so that what is moved into a gap is not to be changed itself.
+    changed.sort_unstable_by_key(|(g, _)| Reverse(*g));
+    for (g, new) in changed {
+        match new {
+            Some(new) if g < groups.len() => groups[g] = new,
+            Some(new) => groups.push(new),
+            None => drop(groups.swap_remove(g)),
+        }
+    }
+}
+
+/// Lots of one unit become one.
+fn combine(mut lots: Vec<Lot>) -> Vec<Lot> {
+    lots.sort_unstable_by_key(|l| l.unit);
+    lots.dedup_by(|next, kept| {
+        next.unit == kept.unit && {
+            kept.count += next.count;
+            true
+        }
+    });
+    lots
+}
+
+/// A lot that is still to be had.
+struct Free {
+    lot: Lot,
+    /// Its loss counts so much, so that attempts differ.
+    weight: f32,
+    /// The group that does not need it and takes it back if nobody does.
+    home: Option<usize>,
+}
+
+/// One run of the algorithm.
+///
+/// A *unit* is what the search cannot tell apart: records with equal quasi-identifiers if sizes alone decide, otherwise
+/// a distinct row.
+struct Search<'a> {
+    table: &'a Table,
+    goal: &'a Goal<'a>,
+    axes: Vec<Axis>,
+    /// Codes that occur, per quasi-identifier.
+    values: Vec<Vec<u32>>,
+    /// The cells of every unit.
+    points: Vec<Cell>,
+    counts: Vec<u32>,
+    /// The rows of every unit, and the unit of every row.
+    rows: Vec<Vec<u32>>,
+    unit_of: Vec<u32>,
+    /// Number of each unit's combination of sensitive values; empty if sizes alone decide.
+    kinds: Vec<u32>,
+    least: u64,
+    sizes: bool,
+}
+
+/// Numbers the distinct rows of some columns.
+fn number(attributes: &[Attribute], columns: &[Vec<u32>]) -> (Vec<u32>, usize) {
+    let columns: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
+    let leaves: Vec<u64> = attributes.iter().map(|a| a.taxonomy.leaves() as u64).collect();
+    let (numbers, firsts) = number_tuples(&columns, &leaves);
+    (numbers, firsts.len())
+}
+
+fn distinct(codes: &[u32]) -> Vec<u32> {
+    let mut values = codes.to_vec();
+    values.par_sort_unstable();
+    values.dedup();
+    values
+}
+
+impl<'a> Search<'a> {
+    fn new(table: &'a Table, goal: &'a Goal<'a>) -> Search<'a> {
+        let sizes = goal.size_decides();
+        let (unit_of, units) = if sizes {
+            number(&table.quasi, &table.quasi_codes)
+        } else {
+            ((0..table.rows() as u32).collect(), table.rows())
+        };
+        let mut rows = vec![Vec::new(); units];
+        (0u32..).zip(&unit_of).for_each(|(row, &unit)| rows[unit as usize].push(row));
+        let counts = rows.iter().map(|rows| rows.iter().map(|&r| table.counts[r as usize]).sum()).collect();
+        let values: Vec<Vec<u32>> = table.quasi_codes.iter().map(|codes| distinct(codes)).collect();
+        let axes: Vec<Axis> = table.quasi.iter().zip(&values).map(|(a, v)| Axis::new(a, v)).collect();
+        let mut points = Vec::with_capacity(units * axes.len());
+        for unit in &rows {
+            for ((axis, values), codes) in axes.iter().zip(&values).zip(&table.quasi_codes) {
+                let code = codes[unit[0] as usize];
+                points.push(axis.cell(values.partition_point(|&v| v < code) as u32));
+            }
+        }
+        let kinds = if sizes { Vec::new() } else { number(&table.sensitive, &table.sensitive_codes).0 };
+        Search { table, goal, axes, values, points, counts, rows, unit_of, kinds, least: goal.least(), sizes }
+    }
+
+    fn units(&self) -> usize {
+        self.counts.len()
+    }
+
+    fn all_of(&self, unit: u32) -> Lot {
+        Lot { unit, count: self.counts[unit as usize] }
+    }
+
+    fn point(&self, unit: u32) -> &[Cell] {
+        let d = self.axes.len();
+        &self.points[unit as usize * d..(unit as usize + 1) * d]
+    }
+
+    /// The loss of a record of the smallest region over both.
+    #[inline]
+    fn joint_loss(&self, a: &[Cell], b: &[Cell]) -> f32 {
+        self.axes.iter().zip(a).zip(b).map(|((axis, &a), &b)| axis.loss(axis.join(a, b))).sum()
+    }
+
+    fn loss(&self, region: &[Cell]) -> f32 {
+        self.axes.iter().zip(region).map(|(axis, &cell)| axis.loss(cell)).sum()
+    }
+
+    fn widen(&self, region: &mut [Cell], by: &[Cell]) {
+        for ((axis, a), &b) in self.axes.iter().zip(region).zip(by) {
+            *a = axis.join(*a, b);
+        }
+    }
+
+    /// What a group would lose in all, beyond now, with this lot in it.
+    fn extra(&self, group: &Group, lot: Lot) -> f64 {
+        let joint = self.joint_loss(&group.region, self.point(lot.unit));
+        (group.count + u64::from(lot.count)) as f64 * f64::from(joint) - group.cost()
+    }
+
+    fn group(&self, lots: Vec<Lot>) -> Group {
+        let mut region = self.point(lots[0].unit).to_vec();
+        lots[1..].iter().for_each(|lot| self.widen(&mut region, self.point(lot.unit)));
+        let count = lots.iter().map(|l| u64::from(l.count)).sum();
+        let loss = self.loss(&region);
+        let mut group = Group { lots, region, count, loss, holds: false };
+        group.holds = self.holds(&group);
+        group
+    }
+
+    /// The group with more in it.
+    fn extend(&self, group: &mut Group, lots: &[Lot], region: &[Cell]) {
+        group.lots.extend(lots);
+        group.count += lots.iter().map(|l| u64::from(l.count)).sum::<u64>();
+        self.widen(&mut group.region, region);
+        group.loss = self.loss(&group.region);
+        group.holds = self.holds(group);
+    }
+
+    fn holds(&self, group: &Group) -> bool {
+        group.count >= self.least && (self.sizes || self.goal.holds(&self.class(group)))
+    }
+
+    /// What a recipient would see of the group.
+    fn class(&self, group: &Group) -> EquivalenceClass {
+        let histogram = |codes: &Vec<u32>| {
+            let rows = group.lots.iter().flat_map(|l| self.rows_of(*l));
+            Histogram::of(rows.map(|m| (codes[m.row as usize], u64::from(m.count))))
+        };
+        let histograms = self.table.sensitive_codes.iter().map(histogram).collect();
+        EquivalenceClass { region: self.runs(&group.region), count: group.count, histograms }
+    }
+
+    /// Rows with as many records as the lot, from the unit's first on.
+    fn rows_of(&self, lot: Lot) -> impl Iterator<Item = Member> {
+        let mut left = lot.count;
+        self.rows[lot.unit as usize].iter().map_while(move |&row| {
+            let count = left.min(self.table.counts[row as usize]);
+            left -= count;
+            (count > 0).then_some(Member { row, count })
+        })
+    }
+
+    fn runs(&self, region: &[Cell]) -> Vec<Run> {
+        let run = |(d, &cell): (usize, &Cell)| {
+            let (t, values) = (&self.table.quasi[d].taxonomy, &self.values[d]);
+            if t.is_ordered() {
+                t.cover(Run::new(values[cell.0 as usize], values[cell.1 as usize]))
+            } else {
+                t.at_level(values[cell.0 as usize], cell.1 as usize)
+            }
+        };
+        region.iter().enumerate().map(run).collect()
+    }
+
+    /// The groups to begin with.
+    fn start(&self, seed: u64) -> Vec<Group> {
+        let mut best = self.bottom_up(seed);
+        for partition in ["strict", "relaxed"] {
+            let groups = self.mondrian(partition, seed);
+            if !groups.is_empty() && (cost(&groups) < cost(&best) || best.iter().any(|g| !g.holds)) {
+                best = groups;
+            }
+        }
+        best
+    }
+
+    /// Points that hold stand alone; the others are joined in small parts of the space.
+    fn bottom_up(&self, seed: u64) -> Vec<Group> {
+        let mut order: Vec<u32> = (0..self.units() as u32).collect();
+        order.par_sort_unstable_by_key(|&u| (self.point(u), u));
+        let points = order.chunk_by(|&a, &b| self.point(a) == self.point(b));
+        let points = points.map(|units| self.group(units.iter().map(|&u| self.all_of(u)).collect()));
+        let (alone, open): (Vec<Group>, Vec<Group>) = points.partition(|g| g.holds);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let join = |(block, seed): (Vec<Group>, u64)| {
+            let lots = block.into_iter().flat_map(|g| g.lots).collect();
+            self.agglomerate(lots, 0.0, Nearness::Loss, &mut ChaCha8Rng::seed_from_u64(seed))
+        };
+        let mut groups: Vec<Group> =
+            self.blocks(open, START, &mut rng).into_par_iter().flat_map_iter(join).chain(alone).collect();
+        // What is left over in one part joins what is near in others.
+        while groups.len() > 1 && groups.iter().any(|g| !g.holds) {
+            let blocks = self.blocks(groups, BLOCK, &mut rng);
+            groups = blocks.into_par_iter().flat_map_iter(|(block, _)| self.settle(block)).collect();
+        }
+        groups
+    }
+
+    fn mondrian(&self, partition: &str, seed: u64) -> Vec<Group> {
+        let given = BTreeMap::from([("partition".to_owned(), partition.to_owned())]);
+        let entry = mondrian::ENTRY;
+        let made = Parameters::read(entry.name, entry.parameters, &given).ok().and_then(|p| (entry.build)(&p).ok());
+        let form = made.and_then(|m| m.anonymize(self.table, self.goal, seed, &|_, _| true).ok());
+        let Some(Form::Generalized(form)) = form else { return Vec::new() };
+        let lot = |m: &Member| Lot { unit: self.unit_of[m.row as usize], count: m.count };
+        form.classes.iter().map(|c| self.group(combine(c.members.iter().map(lot).collect()))).collect()
+    }
+
+    fn round(&self, groups: Vec<Group>, seed: u64, round: u64) -> Vec<Group> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(round);
+        let blocks = self.blocks(groups, BLOCK, &mut rng);
+        let improve = |(block, seed)| self.improve(block, &mut ChaCha8Rng::seed_from_u64(seed));
+        blocks.into_par_iter().flat_map_iter(improve).collect()
+    }
+
+    /// Deals groups that are near each other into blocks, each with a seed of its own.
+    fn blocks(&self, groups: Vec<Group>, most: usize, rng: &mut ChaCha8Rng) -> Vec<(Vec<Group>, u64)> {
+        let place = |(i, g): (u32, &Group)| (i, g.lots[rng.random_range(0..g.lots.len())].unit);
+        let mut order: Vec<(u32, u32)> = (0u32..).zip(&groups).map(place).collect();
+        let sizes = self.divide(&mut order, most, rng.random());
+        let mut groups: Vec<Option<Group>> = groups.into_iter().map(Some).collect();
+        let mut rest = order.into_iter();
+        let mut block = |n: usize| rest.by_ref().take(n).filter_map(|(i, _)| groups[i as usize].take()).collect();
+        sizes.into_iter().map(|n| (block(n), rng.random())).collect()
+    }
+
+    /// Orders pairs of a group and a unit of it so that neighbours stand together, by cutting the space at places that
+    /// chance has a hand in; the sizes of the parts.
+    fn divide(&self, order: &mut [(u32, u32)], most: usize, seed: u64) -> Vec<usize> {
+        if order.len() <= most {
+            return vec![order.len()];
+        }
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let dim = self.widest(order, &mut rng);
+        let cell = |&(_, unit): &(u32, u32)| self.point(unit)[dim];
+        order.sort_unstable_by_key(|o| (cell(o), *o));
+        // The higher two neighbours meet in the tree, the better they are parted; but parts should be of like size.
+        let (axis, target) = (&self.axes[dim], rng.random_range(0.35..0.65f32));
+        let mut best = (f32::NEG_INFINITY, order.len() / 2);
+        for i in 1..order.len() {
+            let (a, b) = (cell(&order[i - 1]), cell(&order[i]));
+            if a != b {
+                let off = i as f32 / order.len() as f32 - target;
+                let score = if axis.is_tree() { axis.loss(axis.join(a, b)) } else { 0.0 } - 4.0 * off * off;
+                if score > best.0 {
+                    best = (score, i);
+                }
+            }
+        }
+        let (a, b) = order.split_at_mut(best.1);
+        let seeds: [u64; 2] = [rng.random(), rng.random()];
+        let (mut a, b) = rayon::join(|| self.divide(a, most, seeds[0]), || self.divide(b, most, seeds[1]));
+        a.extend(b);
+        a
+    }
+
+    /// The quasi-identifier in which two records of these differ most, about.
+    fn widest(&self, order: &[(u32, u32)], rng: &mut ChaCha8Rng) -> usize {
+        let mut widths = vec![0f32; self.axes.len()];
+        for _ in 0..32 {
+            let [a, b] = [0; 2].map(|_| self.point(order[rng.random_range(0..order.len())].1));
+            for (((width, axis), &a), &b) in widths.iter_mut().zip(&self.axes).zip(a).zip(b) {
+                *width += axis.loss(axis.join(a, b));
+            }
+        }
+        widths.iter_mut().for_each(|w| *w *= rng.random_range(0.3..1.0f32));
+        (0..widths.len()).max_by(|&a, &b| widths[a].total_cmp(&widths[b])).unwrap_or(0)
+    }
+
+    /// Joins groups that do not hold with what is nearest, until all do or one is left.
+    fn settle(&self, mut groups: Vec<Group>) -> Vec<Group> {
+        while groups.len() > 1
+            && let Some(i) = groups.iter().position(|g| !g.holds)
+        {
+            let open = groups.swap_remove(i);
+            let extra = |g: &Group| {
+                (open.count + g.count) as f64 * f64::from(self.joint_loss(&open.region, &g.region)) - g.cost()
+            };
+            let near = (0..groups.len()).min_by(|&a, &b| extra(&groups[a]).total_cmp(&extra(&groups[b])));
+            if let Some(g) = near {
+                let mut lots = std::mem::take(&mut groups[g].lots);
+                lots.extend(open.lots);
+                groups[g] = self.group(combine(lots));
+            }
+        }
+        groups
+    }
+
+    /// Tries to lose less within a block.
+    fn improve(&self, mut groups: Vec<Group>, rng: &mut ChaCha8Rng) -> Vec<Group> {
+        let trials = groups.iter().filter(|g| g.loss > 0.0).count() * TRIALS;
+        for _ in 0..trials {
+            let i = rng.random_range(0..groups.len());
+            if groups[i].loss == 0.0 {
+                continue;
+            }
+            if rng.random_bool(0.3) {
+                self.open(&mut groups, i, rng);
+            } else {
+                self.rebuild(&mut groups, i, rng);
+            }
+        }
+        groups
+    }
+
+    /// Takes a group and some near ones apart and puts them together anew.
+    fn rebuild(&self, groups: &mut Vec<Group>, i: usize, rng: &mut ChaCha8Rng) {
+        let number = rng.random_range(1..=NEIGHBOURS);
+        let mut chosen = self.near(groups, i, number, rng);
+        chosen.push(i);
+        let lots = combine(chosen.iter().flat_map(|&g| groups[g].lots.iter().copied()).collect());
+        if lots.len() > POOL {
+            return;
+        }
+        let limit = chosen.iter().map(|&g| groups[g].cost()).sum::<f64>() - GAIN;
+        let mut new = if self.sizes && rng.random_bool(0.2) {
+            let noise = [0.0, 0.3, 1.0][rng.random_range(0..3)];
+            self.agglomerate(lots, noise, Nearness::Region, rng)
+        } else {
+            let Some(new) = self.grow(lots, limit, rng) else { return };
+            new
+        };
+        self.relocate(&mut new);
+        if cost(&new) <= limit && new.iter().all(|g| g.holds) {
+            chosen.sort_unstable_by_key(|&g| Reverse(g));
+            chosen.into_iter().for_each(|g| drop(groups.swap_remove(g)));
+            groups.extend(new);
+        }
+    }
+
+    /// The groups that are nearest to one of them, by one of several measures.
+    fn near(&self, groups: &[Group], i: usize, number: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
+        let own = &groups[i];
+        let lot = Lot { count: 1, ..own.lots[rng.random_range(0..own.lots.len())] };
+        let point = self.point(lot.unit);
+        let way = rng.random_range(0..3);
+        let score = |g: &Group| match way {
+            0 => (own.count + g.count) as f32 * self.joint_loss(&own.region, &g.region) - g.cost() as f32,
+            1 => self.extra(g, lot) as f32,
+            _ => g.lots.iter().map(|l| self.joint_loss(point, self.point(l.unit))).fold(f32::INFINITY, f32::min),
+        };
+        let others = groups.iter().enumerate().filter(|&(j, _)| j != i);
+        let mut scores: Vec<(f32, usize)> = others.map(|(j, g)| (score(g), j)).collect();
+        if number < scores.len() {
+            scores.select_nth_unstable_by(number, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        }
+        scores.into_iter().take(number).map(|(_, j)| j).collect()
+    }
+
+    /// Joins the two nearest clusters, one of which does not hold, again and again until all do.
+    fn agglomerate(&self, lots: Vec<Lot>, noise: f32, by: Nearness, rng: &mut ChaCha8Rng) -> Vec<Group> {
+        let clusters: Vec<Group> = lots.into_iter().map(|lot| self.group(vec![lot])).collect();
+        let weights = clusters.iter().map(|_| 1.0 + noise * rng.random::<f32>()).collect();
+        let alive: Vec<usize> = (0..clusters.len()).collect();
+        let nearest = vec![(f32::INFINITY, usize::MAX); clusters.len()];
+        let mut joining = Joining { search: self, by, clusters, weights, alive, nearest };
+        (0..joining.clusters.len()).for_each(|i| joining.find_nearest(i));
+        while joining.join_next() {}
+        let mut clusters: Vec<Option<Group>> = joining.clusters.into_iter().map(Some).collect();
+        joining.alive.into_iter().filter_map(|i| clusters[i].take()).collect()
+    }
+
+    /// Grows one group after the other from a random record, by the record that widens it least; nothing if that loses
+    /// more than the limit.
+    fn grow(&self, lots: Vec<Lot>, limit: f64, rng: &mut ChaCha8Rng) -> Option<Vec<Group>> {
+        let (mut groups, mut free) = self.set_free(lots, rng);
+        let pull = [0.25, 1.0, 4.0][rng.random_range(0..3)];
+        let mut lost = 0.0;
+        while let Some(i) = free.iter().rposition(|f| f.home.is_none()) {
+            let mut group = self.seed(&mut free, i);
+            while !group.holds {
+                let next = if self.sizes { self.nearest(&group, &free) } else { self.helpful(&group, &free, pull) };
+                let Some((i, count)) = next else { break };
+                let lot = take(&mut free, i, count);
+                self.extend(&mut group, &[lot], self.point(lot.unit));
+            }
+            lost += group.cost();
+            if lost > limit {
+                return None;
+            }
+            group.lots = combine(group.lots);
+            groups.push(group);
+        }
+        for Free { lot, home, .. } in free {
+            if let Some(home) = home {
+                groups[home].lots[0].count += lot.count;
+                groups[home].count += u64::from(lot.count);
+            }
+        }
+        // Only the last one can have failed.
+        if groups.len() > 1
+            && let Some(last) = groups.pop_if(|g| !g.holds)
+        {
+            let mut draft = Draft { base: &groups, changed: Vec::new() };
+            let housed = last.lots.iter().all(|&lot| self.house(&mut draft, lot));
+            let changed = draft.changed;
+            if !housed {
+                groups.push(last);
+                return Some(self.settle(groups));
+            }
+            commit(&mut groups, changed);
+        }
+        Some(groups)
+    }
+
+    /// The lots in random order. Where sizes decide, what can stand alone does so, and lends what it does not need.
+    fn set_free(&self, mut lots: Vec<Lot>, rng: &mut ChaCha8Rng) -> (Vec<Group>, Vec<Free>) {
+        let noise = [0.0, 0.3][rng.random_range(0..2)];
+        lots.shuffle(rng);
+        let (mut groups, mut free) = (Vec::new(), Vec::with_capacity(lots.len()));
+        for mut lot in lots {
+            let mut home = None;
+            if self.sizes && u64::from(lot.count) >= self.least {
+                home = Some(groups.len());
+                groups.push(self.group(vec![Lot { count: self.least as u32, ..lot }]));
+                lot.count -= self.least as u32;
+            }
+            if lot.count > 0 {
+                free.push(Free { lot, weight: 1.0 + noise * rng.random::<f32>(), home });
+            }
+        }
+        (groups, free)
+    }
+
+    /// A group of one lot, or of one of its records if that is nearer the goal.
+    fn seed(&self, free: &mut Vec<Free>, i: usize) -> Group {
+        let nobody = EquivalenceClass {
+            region: self.runs(self.point(free[i].lot.unit)),
+            count: 0,
+            histograms: vec![Histogram::default(); self.table.sensitive.len()],
+        };
+        let count = if self.sizes { free[i].lot.count } else { self.best_count(&nobody, free[i].lot).1 };
+        let lot = take(free, i, count);
+        self.group(vec![lot])
+    }
+
+    /// The free lot that widens the group least, and how many records of it.
+    fn nearest(&self, group: &Group, free: &[Free]) -> Option<(usize, u32)> {
+        let mut best = (f32::INFINITY, usize::MAX);
+        for (i, f) in free.iter().enumerate() {
+            let score = self.joint_loss(&group.region, self.point(f.lot.unit)) * f.weight;
+            if score < best.0 {
+                best = (score, i);
+            }
+        }
+        let f = free.get(best.1)?;
+        let need = u32::try_from(self.least - group.count).unwrap_or(u32::MAX);
+        Some((best.1, if f.home.is_some() { f.lot.count.min(need) } else { f.lot.count }))
+    }
+
+    /// The free lot that widens the group little and brings it nearer the goal, and how many records of it.
+    fn helpful(&self, group: &Group, free: &[Free], pull: f64) -> Option<(usize, u32)> {
+        let mut kinds: Vec<(u32, f32, usize)> = Vec::new();
+        for (i, f) in free.iter().enumerate() {
+            let score = self.joint_loss(&group.region, self.point(f.lot.unit)) * f.weight;
+            let kind = self.kinds[f.lot.unit as usize];
+            match kinds.binary_search_by_key(&kind, |k| k.0) {
+                Ok(at) if kinds[at].1 <= score => {}
+                Ok(at) => kinds[at] = (kind, score, i),
+                Err(at) => kinds.insert(at, (kind, score, i)),
+            }
+        }
+        kinds.sort_unstable_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+        kinds.truncate(CANDIDATES);
+        let class = self.class(group);
+        let mut best = (f64::INFINITY, None);
+        for (_, score, i) in kinds {
+            let (shortfall, count) = self.best_count(&class, free[i].lot);
+            let score = f64::from(score) + pull * shortfall;
+            if score < best.0 {
+                best = (score, Some((i, count)));
+            }
+        }
+        best.1
+    }
+
+    /// Whether all records of a lot or one of them bring the class nearer the goal, and how near.
+    fn best_count(&self, class: &EquivalenceClass, lot: Lot) -> (f64, u32) {
+        let shortfall = |count: u32| {
+            let mut class = class.clone();
+            class.count += u64::from(count);
+            let row = self.rows[lot.unit as usize][0] as usize;
+            for (histogram, codes) in class.histograms.iter_mut().zip(&self.table.sensitive_codes) {
+                match histogram.0.binary_search_by_key(&codes[row], |&(code, _)| code) {
+                    Ok(i) => histogram.0[i].1 += u64::from(count),
+                    Err(i) => histogram.0.insert(i, (codes[row], u64::from(count))),
+                }
+            }
+            self.goal.shortfall(&class)
+        };
+        let all = shortfall(lot.count);
+        let one = if lot.count > 1 { shortfall(1) } else { all };
+        if one < all { (one, 1) } else { (all, lot.count) }
+    }
+
+    /// Moves records to groups where they lose less, out of groups that hold without them.
+    fn relocate(&self, groups: &mut [Group]) {
+        for g in 0..groups.len() {
+            let mut l = 0;
+            while l < groups[g].lots.len() && groups[g].loss > 0.0 && groups[g].count > self.least {
+                if !self.relocate_lot(groups, g, l) {
+                    l += 1;
+                }
+            }
+        }
+    }
+
+    fn relocate_lot(&self, groups: &mut [Group], g: usize, l: usize) -> bool {
+        let own = &groups[g];
+        let spare = u32::try_from(own.count - self.least).unwrap_or(u32::MAX);
+        let mut lot = own.lots[l];
+        if self.sizes {
+            lot.count = lot.count.min(spare);
+        }
+        if lot.count > spare || own.lots.len() == 1 {
+            return false;
+        }
+        let mut lots = own.lots.clone();
+        lots[l].count -= lot.count;
+        lots.retain(|l| l.count > 0);
+        let left = self.group(lots);
+        let others = (0..groups.len()).filter(|&h| h != g).map(|h| (self.extra(&groups[h], lot), h));
+        let Some((extra, h)) = others.min_by(|a, b| a.0.total_cmp(&b.0)) else { return false };
+        if !left.holds || extra > own.cost() - left.cost() - GAIN {
+            return false;
+        }
+        let mut lots = groups[h].lots.clone();
+        lots.push(lot);
+        let more = self.group(combine(lots));
+        if !more.holds {
+            return false;
+        }
+        (groups[g], groups[h]) = (left, more);
+        true
+    }
+
+    /// Makes a new group around a record of a group; groups that break are dissolved. Done if it loses less.
+    fn open(&self, groups: &mut Vec<Group>, i: usize, rng: &mut ChaCha8Rng) {
+        let seed = groups[i].lots[rng.random_range(0..groups[i].lots.len())];
+        let Some((new, taken)) = self.gather(groups, i, seed) else { return };
+        let mut draft = Draft { base: groups, changed: vec![(groups.len(), Some(new))] };
+        let mut homeless: Vec<Lot> = Vec::new();
+        for part in taken.chunk_by(|a, b| a.0 == b.0) {
+            let g = part[0].0;
+            let mut lots = groups[g].lots.clone();
+            for (_, t) in part {
+                lots.iter_mut().filter(|l| l.unit == t.unit).for_each(|l| l.count -= t.count);
+            }
+            lots.retain(|l| l.count > 0);
+            let mut left = (!lots.is_empty()).then(|| self.group(lots));
+            if let Some(broken) = left.take_if(|left| !left.holds) {
+                homeless.extend(broken.lots);
+            }
+            draft.changed.push((g, left));
+        }
+        let housed = homeless.into_iter().all(|lot| draft.gain() > GAIN && self.house(&mut draft, lot));
+        if housed && draft.gain() > GAIN {
+            let changed = draft.changed;
+            commit(groups, changed);
+        }
+    }
+
+    /// A group around a lot of group `i`, and what was taken for it from which group, in their order. Records of groups
+    /// that lose much are preferred.
+    fn gather(&self, groups: &[Group], i: usize, seed: Lot) -> Option<(Group, Vec<(usize, Lot)>)> {
+        let mut near: Vec<(f32, usize, Lot)> = Vec::with_capacity(8 * groups.len());
+        for (g, group) in groups.iter().enumerate() {
+            for lot in group.lots.iter().filter(|lot| g != i || lot.unit != seed.unit) {
+                let joint = self.joint_loss(self.point(seed.unit), self.point(lot.unit));
+                near.push((joint - 0.5 * group.loss, g, *lot));
+            }
+        }
+        if CANDIDATES < near.len() {
+            let order = |n: &(f32, usize, Lot)| (n.1, n.2.unit);
+            near.select_nth_unstable_by(CANDIDATES, |a, b| a.0.total_cmp(&b.0).then(order(a).cmp(&order(b))));
+            near.truncate(CANDIDATES);
+        }
+        let mut new = self.group(vec![seed]);
+        let mut taken = vec![(i, seed)];
+        while !new.holds {
+            let score = |&(_, g, lot): &(f32, usize, Lot)| {
+                self.joint_loss(&new.region, self.point(lot.unit)) * (new.count as f32 + 1.0) - groups[g].loss
+            };
+            let next = (0..near.len()).min_by(|&a, &b| score(&near[a]).total_cmp(&score(&near[b])))?;
+            let (_, g, mut lot) = near.swap_remove(next);
+            let spare = u32::try_from(groups[g].count.saturating_sub(self.least)).unwrap_or(u32::MAX);
+            if self.sizes && spare > 0 {
+                lot.count = lot.count.min(spare).min(u32::try_from(self.least - new.count).unwrap_or(u32::MAX));
+            }
+            taken.push((g, lot));
+            self.extend(&mut new, &[lot], self.point(lot.unit));
+        }
+        new.lots = combine(new.lots);
+        taken.sort_unstable_by_key(|(g, lot)| (*g, lot.unit));
+        Some((new, taken))
+    }
+
+    /// Adds a lot to the group where it costs least and breaks nothing.
+    fn house(&self, draft: &mut Draft<'_>, lot: Lot) -> bool {
+        let kept = draft.base.iter().enumerate().filter(|(g, _)| !draft.is_changed(*g));
+        let changed = draft.changed.iter().filter_map(|(g, group)| Some((*g, group.as_ref()?)));
+        let mut places: Vec<(f64, usize)> = kept.chain(changed).map(|(g, group)| (self.extra(group, lot), g)).collect();
+        for _ in 0..6 {
+            let next = (0..places.len()).min_by(|&a, &b| places[a].0.total_cmp(&places[b].0));
+            let Some((_, g)) = next.map(|n| places.swap_remove(n)) else { return false };
+            let at = draft.changed.iter().position(|(c, _)| *c == g);
+            let group = at.map_or(draft.base.get(g), |at| draft.changed[at].1.as_ref());
+            let mut lots = group.map_or_else(Vec::new, |g| g.lots.clone());
+            lots.push(lot);
+            let more = self.group(combine(lots));
+            if more.holds {
+                match at {
+                    Some(at) => draft.changed[at].1 = Some(more),
+                    None => draft.changed.push((g, Some(more))),
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The groups with their rows. Those of a unit are handed out in their order.
+    fn form(&self, groups: Vec<Group>) -> Form {
+        let mut given = vec![(0usize, 0u32); self.units()];
+        let mut members = |lot: &Lot| {
+            let (at, used) = &mut given[lot.unit as usize];
+            let (mut want, mut members) = (lot.count, Vec::new());
+            while want > 0 {
+                let row = self.rows[lot.unit as usize][*at];
+                let have = self.table.counts[row as usize] - *used;
+                let count = have.min(want);
+                members.push(Member { row, count });
+                want -= count;
+                (*at, *used) = if count == have { (*at + 1, 0) } else { (*at, *used + count) };
+            }
+            members
+        };
+        let class = |g: Group| Members {
+            region: self.runs(&g.region).into(),
+            members: g.lots.iter().flat_map(&mut members).collect(),
+        };
+        Form::Generalized(Generalized::new(groups.into_iter().map(class).collect(), Vec::new()))
+    }
+}
+
+/// Takes records out of a free lot.
+fn take(free: &mut Vec<Free>, i: usize, count: u32) -> Lot {
+    let lot = Lot { count, ..free[i].lot };
+    free[i].lot.count -= count;
+    if free[i].lot.count == 0 {
+        free.swap_remove(i);
+    }
+    lot
+}
+
+/// What makes two clusters near.
+#[derive(Clone, Copy)]
+enum Nearness {
+    /// That all their records together lose little more.
+    Loss,
+    /// That the region over both is small.
+    Region,
+}
+
+/// Clusters that are being joined.
+struct Joining<'a> {
+    search: &'a Search<'a>,
+    by: Nearness,
+    clusters: Vec<Group>,
+    weights: Vec<f32>,
+    alive: Vec<usize>,
+    /// For every cluster that does not hold: the nearest other.
+    nearest: Vec<(f32, usize)>,
+}
+
+impl Joining<'_> {
+    fn score(&self, i: usize, j: usize) -> f32 {
+        let (a, b) = (&self.clusters[i], &self.clusters[j]);
+        let joint = self.search.joint_loss(&a.region, &b.region);
+        let score = match self.by {
+            Nearness::Loss => (a.count + b.count) as f32 * joint - a.cost() as f32 - b.cost() as f32,
+            Nearness::Region if b.holds => joint * b.count as f32,
+            Nearness::Region => joint,
+        };
+        score * self.weights[i] * self.weights[j]
+    }
+
+    fn find_nearest(&mut self, i: usize) {
+        if !self.clusters[i].holds {
+            let others = self.alive.iter().filter(|&&j| j != i).map(|&j| (self.score(i, j), j));
+            self.nearest[i] = others.fold((f32::INFINITY, usize::MAX), |a, b| if b.0 < a.0 { b } else { a });
+        }
+    }
+
+    /// Joins the nearest two; whether there were any.
+    fn join_next(&mut self) -> bool {
+        let open = self.alive.iter().copied().filter(|&i| !self.clusters[i].holds);
+        let next = open.min_by(|&a, &b| self.nearest[a].0.total_cmp(&self.nearest[b].0));
+        let Some((i, j)) = next.map(|i| (i, self.nearest[i].1)).filter(|&(_, j)| j < usize::MAX) else { return false };
+        let lots = std::mem::take(&mut self.clusters[j].lots);
+        let region = std::mem::take(&mut self.clusters[j].region);
+        self.search.extend(&mut self.clusters[i], &lots, &region);
+        self.alive.retain(|&x| x != j);
+        for at in 0..self.alive.len() {
+            let x = self.alive[at];
+            if x == i || self.nearest[x].1 == i || self.nearest[x].1 == j {
+                self.find_nearest(x);
+            } else if !self.clusters[x].holds {
+                let score = self.score(x, i);
+                if score < self.nearest[x].0 {
+                    self.nearest[x] = (score, i);
+                }
+            }
+        }
+        true
+    }
+}
