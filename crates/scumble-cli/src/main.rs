@@ -86,12 +86,19 @@ enum Command {
         #[command(flatten)]
         dialect: DialectArguments,
     },
+    /// Estimate how many records have each value of a column that was randomized (`perturb = { keep = … }`)
+    Estimate {
+        /// A release's folder
+        release: PathBuf,
+        /// The column
+        column: String,
+    },
     /// Build or check how values generalize
     Taxonomy {
         #[command(subcommand)]
         command: taxonomy::Command,
     },
-    /// Print the manual page of a model, algorithm or metric; without a name, list them
+    /// Print the manual page of a model, algorithm, metric or perturbation; without a name, list them
     Explain {
         /// For example `k-anonymity`
         name: Option<String>,
@@ -226,6 +233,10 @@ fn run(command: Command) -> Result<Answer, Problems> {
         Command::Inspect { data, draft, max_columns, show_values, dialect } => {
             inspect_command(&data, draft, max_columns, show_values, &dialect)
         }
+        Command::Estimate { release, column } => {
+            let answer = scumble_io::estimate::estimate(&release, &column)?;
+            Ok(Answer { text: show::estimated(&answer), json: to_json(&answer)?, yes: true })
+        }
         Command::Taxonomy { command } => taxonomy::run(command),
         Command::Explain { name } => explain(name.as_deref()),
         Command::Example { folder, seed, patients } => example_command(&folder, seed, patients as usize),
@@ -247,7 +258,7 @@ fn explain(name: Option<&str>) -> Result<Answer, Problems> {
     };
     let page = catalogue::explain(name).ok_or_else(|| {
         let hint = catalogue::did_you_mean(name, everything.iter().map(|(_, name, _)| *name));
-        Problem::new(format!("there is no model, algorithm or metric `{name}`")).hint(hint)
+        Problem::new(format!("there is no model, algorithm, metric or perturbation `{name}`")).hint(hint)
     })?;
     Ok(Answer { json: serde_json::json!({ "name": name, "page": page }), text: page, yes: true })
 }

@@ -3,6 +3,7 @@
 use scumble::problem::{Problem, Problems};
 use scumble_io::answer::{Model, Number, Published, Reason};
 use scumble_io::check::Checked;
+use scumble_io::estimate::{Estimate, Estimated};
 use scumble_io::inspect::{Inspection, SinglingOut};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -45,6 +46,23 @@ fn number(n: &Number) -> String {
         (Some(_), Some(exact)) if !exact.contains('/') => exact.clone(),
         (Some(value), _) => format!("{value:.4}"),
     }
+}
+
+/// Answer of `estimate`.
+pub fn estimated(a: &Estimated) -> String {
+    let head = ["value", "shown", "estimated", "±"].map(str::to_owned).to_vec();
+    let row = |v: &Estimate| {
+        vec![v.value.clone(), grouped(v.shown), format!("{:.1}", v.estimated), format!("{:.1}", v.error)]
+    };
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(a.values.iter().map(row)).collect();
+    format!(
+        "{} was randomized: a value was kept with probability {}. Of {}:\n\n{}\n\
+         Estimates are right on average; ± is one standard error.\n",
+        a.column,
+        a.keep,
+        counted(a.records, "record", "records"),
+        table(&rows)
+    )
 }
 
 /// Rows with aligned columns; the last column is not padded.
@@ -118,6 +136,18 @@ pub fn published(a: &Published) -> String {
     out.push_str(&promised(&a.models));
     let loss: Vec<String> = a.utility.iter().map(|(name, value)| format!("{name} {}", short(*value))).collect();
     let _ = writeln!(out, "\n  loss: {}", loss.join(" · "));
+    for p in &a.perturbed {
+        let more = [p.sse.map(|x| format!("SSE/SST {}", short(x))), p.epsilon.map(|x| format!("ε {}", short(x)))];
+        let more: String = more.into_iter().flatten().map(|m| format!(", {m}")).collect();
+        let methods = p.methods.join(", ");
+        let changed = 100.0 * p.changed;
+        let _ = writeln!(
+            out,
+            "  perturbed: {} ({methods}), {changed:.1} % of values changed, distribution moved by {}{more}",
+            p.column,
+            short(p.distance)
+        );
+    }
     let second = |name| a.seconds.get(name).copied().unwrap_or(0.0);
     let _ = write!(
         out,

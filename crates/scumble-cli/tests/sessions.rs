@@ -110,6 +110,7 @@ pages! {
     wrong_release: "wrong-release.md",
     impossible: "impossible.md",
     edge_cases: "edge-cases.md",
+    perturb: "perturb.md",
 }
 
 /// The example in the repository is the one that the command writes.

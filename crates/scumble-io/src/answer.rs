@@ -6,6 +6,8 @@ use scumble::algorithm::Requirement;
 use scumble::class::EquivalenceClass;
 use scumble::exact::Ratio;
 use scumble::model::Measured;
+use scumble::perturb::Change;
+use scumble::policy::Policy;
 use scumble::problem::Problem;
 use scumble::publish::Judgement;
 use scumble::release::Release;
@@ -35,6 +37,9 @@ pub struct Published {
     pub models: Vec<Model>,
     /// Every metric by name.
     pub utility: BTreeMap<&'static str, f64>,
+    /// What became of the columns that were perturbed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub perturbed: Vec<Perturbed>,
     /// Attacks that were run; none yet.
     pub attacks: Vec<String>,
     /// Why it was refused.
@@ -43,6 +48,25 @@ pub struct Published {
     pub warnings: Vec<String>,
     /// Seconds per phase.
     pub seconds: BTreeMap<&'static str, f64>,
+}
+
+/// A column whose values were changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Perturbed {
+    /// Its name.
+    pub column: String,
+    /// Methods with their parameters, in order.
+    pub methods: Vec<String>,
+    /// Share of records whose value changed.
+    pub changed: f64,
+    /// Total variation distance between the distributions before and after.
+    pub distance: f64,
+    /// Σ (new − old)² / Σ (old − mean)², for numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sse: Option<f64>,
+    /// ε of randomized response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
 }
 
 /// A requirement over a whole release.
@@ -161,6 +185,21 @@ impl From<&Risk> for Risks {
             journalist: r.journalist.into(),
             marketer: r.marketer.into(),
             register: r.register,
+        }
+    }
+}
+
+impl Perturbed {
+    /// What became of a column.
+    pub fn of(policy: &Policy, column: &str, change: &Change) -> Perturbed {
+        let steps = policy.attributes.iter().find(|a| a.name == column).map_or(&[][..], |a| &a.perturb);
+        Perturbed {
+            column: column.to_owned(),
+            methods: steps.iter().map(|s| format!("{} {}", s.name(), s.parameter())).collect(),
+            changed: change.changed,
+            distance: change.distance,
+            sse: change.sse,
+            epsilon: change.epsilon,
         }
     }
 }

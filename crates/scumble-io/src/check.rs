@@ -300,7 +300,7 @@ fn from_policy(
         Ok(each.map(|(a, rows)| Wanted { name: a.name.clone(), rule: a.taxonomy.clone(), rows }).collect())
     };
     // A release is written as its manifest says, not as the policy's source is.
-    let read = manifest.map_or_else(|| read_options(&policy), release_options);
+    let read = manifest.map_or_else(|| read_options(&policy), manifest::read_options);
     Ok(Plan {
         what,
         file,
@@ -325,11 +325,6 @@ fn leave_out(all: &mut Vec<Requirement>, warnings: &mut Vec<String>, what: &str,
         }
         kept
     });
-}
-
-fn release_options(m: &Manifest) -> ReadOptions {
-    let delimiter = m.data.delimiter.as_ref().and_then(|d| d.bytes().next());
-    ReadOptions { delimiter, quote: Some(b'"'), hash: true, ..ReadOptions::default() }
 }
 
 fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Problems> {
@@ -382,7 +377,7 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
     Ok(Plan {
         what: "release",
         file,
-        read: release_options(m),
+        read: manifest::read_options(m),
         quasi,
         sensitive,
         guards: Vec::new(),

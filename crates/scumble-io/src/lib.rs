@@ -7,6 +7,7 @@ pub mod check;
 pub mod columns;
 mod csv;
 pub mod dictionary;
+pub mod estimate;
 pub mod inspect;
 pub mod manifest;
 pub mod publisher;

@@ -5,13 +5,17 @@
 //! and no seed, because with it the shuffling could be undone.
 
 use crate::answer::Model;
+use crate::columns::ReadOptions;
+use crate::source::Extract;
 use scumble::policy::Policy;
 use scumble::problem::{Problem, Problems};
+use scumble::release::{Release, Shape};
 use scumble::table::Role;
 use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Name of the file.
 pub const FILE: &str = "manifest.json";
@@ -79,6 +83,12 @@ pub struct ColumnNote {
     /// How its values generalize.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub taxonomy: Option<TaxonomyNote>,
+    /// How its values were changed: methods with their parameters.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub perturbed: BTreeMap<String, String>,
+    /// The number of values that randomized response drew from.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub drawn_from: Option<usize>,
 }
 
 /// How the values of a column generalize: the rule, never the values.
@@ -167,16 +177,43 @@ pub fn is_given(rule: &Rule) -> bool {
     matches!(rule, Rule::File { .. } | Rule::Nested(Tree { .. }))
 }
 
+/// Whether the release writes a quasi-identifier in groups of values of its own, which go with it as a file if they were given.
+pub fn is_own(extract: &Extract, release: &Release, name: &str) -> bool {
+    let pairs = extract.table.quasi.iter().zip(&release.quasi);
+    release.shape == Shape::Regions
+        && pairs.filter(|(a, _)| a.name == name).any(|(a, b)| !Arc::ptr_eq(&a.taxonomy, &b.taxonomy))
+}
+
 /// The columns of a release with roles and rules.
-pub fn column_notes(policy: &Policy, names: impl Iterator<Item = String>) -> Vec<ColumnNote> {
-    names
-        .map(|name| {
-            let a = policy.attributes.iter().find(|a| a.name == name);
-            let taxonomy = a.and_then(|a| a.taxonomy.as_ref()).map(|rule| TaxonomyNote::of(&name, rule));
-            let role = a.map_or(Role::Insensitive, |a| a.role).name().to_owned();
-            ColumnNote { name, role, taxonomy }
-        })
-        .collect()
+pub fn column_notes(policy: &Policy, extract: &Extract, release: &Release) -> Vec<ColumnNote> {
+    let note = |name: &String| {
+        let a = policy.attributes.iter().find(|a| a.name == *name);
+        let role = a.map_or(Role::Insensitive, |a| a.role);
+        let taxonomy = match a.and_then(|a| a.taxonomy.as_ref()) {
+            // Values that stand for others generalize no further.
+            Some(_) if role == Role::QuasiIdentifier && release.shape == Shape::Representatives => {
+                Some(TaxonomyNote::Flat)
+            }
+            Some(rule) if is_own(extract, release, name) => Some(match is_given(rule) {
+                true => TaxonomyNote::File { path: taxonomy_path(name), ordered: false },
+                // A file would list values of the data.
+                false => TaxonomyNote::Flat,
+            }),
+            rule => rule.map(|rule| TaxonomyNote::of(name, rule)),
+        };
+        let role = role.name().to_owned();
+        let steps = a.map_or(&[][..], |a| &a.perturb);
+        let perturbed = steps.iter().map(|s| (s.name().to_owned(), s.parameter())).collect();
+        let drawn_from = extract.perturbed.iter().find(|(n, _)| n == name).and_then(|(_, change)| change.values);
+        ColumnNote { name: name.clone(), role, taxonomy, perturbed, drawn_from }
+    };
+    extract.layout.iter().map(|c| note(&c.name)).collect()
+}
+
+/// How the data file of a release is written.
+pub fn read_options(m: &Manifest) -> ReadOptions {
+    let delimiter = m.data.delimiter.as_ref().and_then(|d| d.bytes().next());
+    ReadOptions { delimiter, quote: Some(b'"'), hash: true, ..ReadOptions::default() }
 }
 
 /// Reads the manifest of a release's folder.

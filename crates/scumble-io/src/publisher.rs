@@ -3,7 +3,7 @@
 //! Nothing is believed: what the algorithm made is judged by the core, and what was written is read back, compared with
 //! what was judged, and judged once more, before the folder gets its name.
 
-use crate::answer::{Model, Published, Reason, VERSION};
+use crate::answer::{Model, Perturbed, Published, Reason, VERSION};
 use crate::check::{Labelled, classes_of};
 use crate::columns::{self, Column, ReadOptions};
 use crate::manifest::{self, Data, Manifest, Method};
@@ -100,10 +100,10 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
         axes(&policy, names.as_ref())?;
     }
     watcher.phase("reading");
-    let extract = source::load(&mut policy, &base, &|done, total| watcher.at(done, total))?;
+    let seed = options.seed.map_or_else(system_seed, Ok)?;
+    let extract = source::load(&mut policy, &base, seed, &|done, total| watcher.at(done, total))?;
     clock.lap("read");
     watcher.phase("anonymizing");
-    let seed = options.seed.map_or_else(system_seed, Ok)?;
     let begun = Instant::now();
     let progress = |done, total| {
         watcher.at(done, total);
@@ -120,6 +120,7 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
         suppressed: 0,
         models: Vec::new(),
         utility: BTreeMap::new(),
+        perturbed: extract.perturbed.iter().map(|(name, change)| Perturbed::of(&policy, name, change)).collect(),
         attacks: Vec::new(),
         reasons: Vec::new(),
         warnings: extract.warnings.clone(),
@@ -357,7 +358,7 @@ impl Job<'_> {
             publisher: policy.publisher.clone(),
             recipients: policy.recipients.clone(),
             data,
-            columns: manifest::column_notes(policy, self.extract.layout.iter().map(|c| c.name.clone())),
+            columns: manifest::column_notes(policy, self.extract, &self.made.release),
             missing: "a missing value is a value of its own; missing cells are empty".into(),
             privacy_unit: if person { "person" } else { "row" }.into(),
             algorithm: Method {

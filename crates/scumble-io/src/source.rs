@@ -1,10 +1,14 @@
 //! From a policy and its source to a [`Table`], and what passes through beside it.
 
 use crate::columns::{self, Column, Dialect, ReadOptions};
+use crate::dictionary::Dictionary;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use scumble::algorithm::Requirement;
 use scumble::catalogue::did_you_mean;
 use scumble::encode::{encode, encode_guard};
+use scumble::perturb::{Change, Texts, perturb};
 use scumble::policy::{AttributePolicy, Policy};
 use scumble::problem::{Problem, Problems};
 use scumble::register::{Register, RegisterColumn};
@@ -27,6 +31,8 @@ pub struct Extract {
     pub dialect: Option<Dialect>,
     /// What the steward should know.
     pub warnings: Vec<String>,
+    /// What became of the columns that were perturbed.
+    pub perturbed: Vec<(String, Change)>,
 }
 
 /// A column of a release, by the place where its values are.
@@ -144,8 +150,9 @@ pub fn load_registers(
     Ok(())
 }
 
-/// Reads and encodes the source of a policy, and the registers that its models name. `base` is the policy's folder.
-pub fn load(policy: &mut Policy, base: &Path, progress: columns::Progress<'_>) -> Result<Extract, Problems> {
+/// Reads and encodes the source of a policy, and the registers that its models name. `base` is the policy's folder; the
+/// seed is for columns that are perturbed.
+pub fn load(policy: &mut Policy, base: &Path, seed: u64, progress: columns::Progress<'_>) -> Result<Extract, Problems> {
     let path = beside(base, &policy.source);
     let options = read_options(policy);
     load_registers(&mut policy.requirements, base, &policy.missing, progress)?;
@@ -163,13 +170,52 @@ pub fn load(policy: &mut Policy, base: &Path, progress: columns::Progress<'_>) -
     problems.or(())?;
     let wanted: Vec<String> =
         policy.attributes.iter().filter(|a| a.role != Role::Identifier || a.person).map(|a| a.name.clone()).collect();
-    let read = columns::read(&path, &options, Some(&wanted), progress)?;
+    let mut read = columns::read(&path, &options, Some(&wanted), progress)?;
     if read.rows == 0 {
         return Err(Problem::new(format!("`{}` has no records", policy.source))
             .hint("there is nothing to publish")
             .into());
     }
-    assemble(policy, attributes, files, read)
+    let perturbed = perturb_columns(policy, &mut read.columns, seed)?;
+    let mut extract = assemble(policy, attributes, files, read)?;
+    for (name, _) in &perturbed {
+        let a = policy.attributes.iter().find(|a| a.name == *name);
+        if a.is_some_and(|a| a.role != Role::Insensitive) {
+            extract.warnings.push(format!("`{name}` is perturbed: models and losses are those of the changed values"));
+        }
+    }
+    extract.perturbed = perturbed;
+    Ok(extract)
+}
+
+/// Changes the columns that the policy wants changed, before anything looks at them.
+fn perturb_columns(policy: &Policy, columns: &mut [Column], seed: u64) -> Result<Vec<(String, Change)>, Problems> {
+    let (mut changes, mut problems) = (Vec::new(), Problems::default());
+    for (i, column) in columns.iter_mut().enumerate() {
+        let steps = policy.attributes.iter().find(|a| a.name == column.name).map_or(&[][..], |a| &a.perturb);
+        if steps.is_empty() {
+            continue;
+        }
+        let is_missing = |v: &str| policy.missing.iter().any(|m| m == v);
+        let text = |v: &str| if is_missing(v) { String::new() } else { v.to_owned() };
+        let codes = std::mem::take(&mut column.codes);
+        let before = Texts { values: column.values.iter().map(text).collect(), codes };
+        // A stream for every column, apart from those of the algorithm and the writer.
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream((1 << 40) + i as u64);
+        match perturb(&column.name, steps, &before, &mut random) {
+            Ok((after, change)) => {
+                let mut values = Dictionary::new();
+                for value in &after.values {
+                    values.intern(value);
+                }
+                (column.values, column.codes) = (values, after.codes);
+                changes.push((column.name.clone(), change));
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    problems.or(changes)
 }
 
 fn assemble(
@@ -230,7 +276,7 @@ fn assemble(
         table.join_sensitive();
     }
     warnings.extend(blind_spots(policy));
-    Ok(Extract { table, row_of, plain, layout, dialect, warnings })
+    Ok(Extract { table, row_of, plain, layout, dialect, warnings, perturbed: Vec::new() })
 }
 
 /// One column as leaf codes of its taxonomy. A sensitive attribute without taxonomy gets a flat one.
@@ -281,8 +327,12 @@ fn blind_spots(policy: &Policy) -> Vec<String> {
                 .push(format!("no model protects the sensitive attribute `{}`: a class may share one value", a.name));
         }
     }
-    let plain: Vec<&str> =
-        policy.attributes.iter().filter(|a| a.role == Role::Insensitive).map(|a| a.name.as_str()).collect();
+    let plain: Vec<&str> = policy
+        .attributes
+        .iter()
+        .filter(|a| a.role == Role::Insensitive && a.perturb.is_empty())
+        .map(|a| a.name.as_str())
+        .collect();
     if !plain.is_empty() {
         warnings.push(format!("published unchanged, on the word of the policy: `{}`", plain.join("`, `")));
     }

@@ -10,6 +10,7 @@ use toml::de::DeTable;
 
 pub use crate::algorithm::ALGORITHMS;
 pub use crate::model::MODELS;
+pub use crate::perturb::METHODS as PERTURBATIONS;
 pub use crate::utility::METRICS;
 
 /// A method a policy can name: what it is called, its manual page, its parameters, and how to make it.
@@ -242,7 +243,8 @@ pub fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
     let models = MODELS.iter().map(|e| ("model", e.name, e.summary));
     let algorithms = ALGORITHMS.iter().map(|e| ("algorithm", e.name, e.summary));
     let metrics = METRICS.iter().map(|e| ("metric", e.name, e.summary));
-    models.chain(algorithms).chain(metrics).collect()
+    let perturbations = PERTURBATIONS.iter().map(|m| ("perturbation", m.name, m.summary));
+    models.chain(algorithms).chain(metrics).chain(perturbations).collect()
 }
 
 /// The manual page of a name, if there is one.
@@ -250,7 +252,8 @@ pub fn explain(name: &str) -> Option<String> {
     let models = MODELS.iter().map(|e| (e.name, e.manual()));
     let algorithms = ALGORITHMS.iter().map(|e| (e.name, e.manual()));
     let metrics = METRICS.iter().map(|e| (e.name, format!("# {}\n\n{}\n", e.name, e.about)));
-    models.chain(algorithms).chain(metrics).find(|(n, _)| *n == name).map(|(_, page)| page)
+    let perturbations = PERTURBATIONS.iter().map(|m| (m.name, format!("# {}\n\n{}\n", m.name, m.about)));
+    models.chain(algorithms).chain(metrics).chain(perturbations).find(|(n, _)| *n == name).map(|(_, page)| page)
 }
 
 /// The candidate nearest to what was written, if it is near enough to be a slip.

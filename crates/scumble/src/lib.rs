@@ -12,7 +12,8 @@
 //!   people around it;
 //! - [`policy`]: what a publisher promises, read from text;
 //! - [`model`], [`algorithm`], [`utility`]: the methods, one file each, listed in [`catalogue`];
-//! - [`risk`]: re-identification risk, [`exact`]: the arithmetic of verdicts, [`picture`]: a partitioning drawn.
+//! - [`risk`]: re-identification risk, [`perturb`]: values changed before anything else,
+//!   [`exact`]: the arithmetic of verdicts, [`picture`]: a partitioning drawn.
 
 pub mod algorithm;
 pub mod catalogue;
@@ -20,6 +21,7 @@ pub mod class;
 pub mod encode;
 pub mod exact;
 pub mod model;
+pub mod perturb;
 pub mod picture;
 pub mod policy;
 pub mod problem;

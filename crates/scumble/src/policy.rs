@@ -5,8 +5,10 @@
 //! when the source is opened. All problems are returned together, each with its line.
 
 use crate::algorithm::{Algorithm, Requirement};
-use crate::catalogue::{ALGORITHMS, Entry, Kind, MODELS, Parameter, Parameters, did_you_mean};
+use crate::catalogue::{ALGORITHMS, Entry, Kind, MODELS, PERTURBATIONS, Parameter, Parameters, did_you_mean};
+use crate::exact::Ratio;
 use crate::model::Concern;
+use crate::perturb::{Method, Step};
 use crate::problem::{Problem, Problems};
 use crate::table::Role;
 use crate::taxonomy::{Decimal, Granularity, Intervals, ROOT, Rule, Tree};
@@ -54,6 +56,8 @@ pub struct AttributePolicy {
     pub taxonomy: Option<Rule>,
     /// Weight in weighted losses.
     pub weight: f64,
+    /// How its values are changed before anything else, in order.
+    pub perturb: Vec<Step>,
 }
 
 /// The chosen algorithm with its parameters.
@@ -271,7 +275,14 @@ impl<'a> Reader<'a> {
         if let Some(text) = value.get_ref().as_str() {
             let role = role_of(text, at)?;
             self.needs_taxonomy(name, role, at)?;
-            return Some(AttributePolicy { name: name.into(), role, person: false, taxonomy: None, weight: 1.0 });
+            return Some(AttributePolicy {
+                name: name.into(),
+                role,
+                person: false,
+                taxonomy: None,
+                weight: 1.0,
+                perturb: Vec::new(),
+            });
         }
         let Some(table) = value.get_ref().as_table() else {
             let problem = Problem::new(format!("column `{name}` needs a role, not {}", shown(value.get_ref())));
@@ -279,7 +290,7 @@ impl<'a> Reader<'a> {
             return None;
         };
         let section = Section { path: of.path(name), table, at };
-        self.only(&section, &["role", "person", "taxonomy", "weight"]);
+        self.only(&section, &["role", "person", "taxonomy", "weight", "perturb"]);
         let Some(role) = section.get("role") else {
             let problem = Problem::new(format!("column `{name}` has no role"));
             self.report(at, problem.hint(format!("add `role = …`: one of `{}`", roles.join("`, `"))));
@@ -304,7 +315,57 @@ impl<'a> Reader<'a> {
             None => 1.0,
             Some(v) => self.at_least_0(&section, "weight", v).unwrap_or(1.0),
         };
-        Some(AttributePolicy { name: name.into(), role, person, taxonomy, weight })
+        let perturb = self.section(&section, "perturb").map_or_else(Vec::new, |s| self.steps(&s));
+        if !perturb.is_empty() && matches!(role, Role::Identifier | Role::Guard) {
+            let problem = Problem::new(format!("column `{name}` is `{}` and not published", role.name()));
+            self.report(at, problem.hint("leave `perturb` out, or change the role"));
+        }
+        Some(AttributePolicy { name: name.into(), role, person, taxonomy, weight, perturb })
+    }
+
+    /// The steps of a perturbation, in the order in which they are made.
+    fn steps(&self, section: &Section<'a>) -> Vec<Step> {
+        self.only(section, &PERTURBATIONS.iter().map(|m| m.name).collect::<Vec<_>>());
+        let read = |m: &Method| section.get(m.name).and_then(|value| self.step(section, m.name, value));
+        PERTURBATIONS.iter().filter_map(read).collect()
+    }
+
+    fn step(&self, section: &Section<'a>, name: &str, value: &'a Spanned<DeValue<'a>>) -> Option<Step> {
+        let wrong = |expected: &str| {
+            let shown = shown(value.get_ref());
+            let problem = Problem::new(format!("`{}` must be {expected}, not {shown}", section.path(name)));
+            self.report(value.span().start, problem);
+        };
+        let share = |expected: &str| {
+            let share = scalar(value.get_ref()).and_then(|t| t.parse::<f64>().ok()).filter(|x| *x > 0.0 && *x <= 1.0);
+            share.or_else(|| {
+                wrong(expected);
+                None
+            })
+        };
+        match name {
+            "bottom" => self.decimal(section, name, value).map(Step::Bottom),
+            "top" => self.decimal(section, name, value).map(Step::Top),
+            "round" => {
+                let unit = self.decimal(section, name, value)?;
+                if unit.mantissa <= 0 {
+                    wrong("a number above 0");
+                    return None;
+                }
+                Some(Step::Round(unit))
+            }
+            "noise" => share("a share of the column's deviation, above 0 and at most 1").map(Step::Noise),
+            "swap" => share("a share of the records, above 0 and at most 1").map(Step::Swap),
+            "keep" => {
+                let keep = scalar(value.get_ref()).and_then(|t| Ratio::parse(&t));
+                let keep = keep.filter(|k| k.num() > 0 && *k < Ratio::whole(1));
+                if keep.is_none() {
+                    wrong("a probability above 0 and below 1");
+                }
+                keep.map(Step::Keep)
+            }
+            _ => self.texts_of(section, name, value).map(Step::Blank),
+        }
     }
 
     fn at_least_0(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>) -> Option<f64> {

@@ -1,0 +1,85 @@
+//! How many records have each value of a column that was randomized, estimated from how many show it.
+
+use crate::answer::VERSION;
+use crate::columns;
+use crate::manifest;
+use scumble::catalogue::did_you_mean;
+use scumble::exact::Ratio;
+use scumble::perturb;
+use scumble::problem::{Problem, Problems};
+use serde::Serialize;
+use std::path::Path;
+
+/// Answer of `estimate`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Estimated {
+    /// Version of the answer.
+    pub version: u32,
+    /// The column.
+    pub column: String,
+    /// Probability with which a value was left as it was.
+    pub keep: String,
+    /// Records with a value.
+    pub records: u64,
+    /// By value, those shown most often first.
+    pub values: Vec<Estimate>,
+}
+
+/// One value.
+#[derive(Clone, Debug, Serialize)]
+pub struct Estimate {
+    /// As published.
+    pub value: String,
+    /// Records that show it.
+    pub shown: u64,
+    /// Records that have it, estimated without bias; chance may take it below 0.
+    pub estimated: f64,
+    /// Standard error of the estimate.
+    pub error: f64,
+}
+
+/// Estimates the counts of a column of a release.
+pub fn estimate(folder: &Path, column: &str) -> Result<Estimated, Problems> {
+    let m = manifest::read(folder)?;
+    let note = m.columns.iter().find(|c| c.name == column).ok_or_else(|| {
+        Problem::new(format!("the release has no column `{column}`"))
+            .hint(did_you_mean(column, m.columns.iter().map(|c| c.name.as_str())))
+    })?;
+    let keep = note.perturbed.get("keep").and_then(|text| Ratio::parse(text)).filter(|k| k.num() > 0);
+    let (Some(keep), Some(drawn_from)) = (keep, note.drawn_from) else {
+        let randomized = m.columns.iter().filter(|c| c.perturbed.contains_key("keep")).map(|c| c.name.as_str());
+        let names: Vec<&str> = randomized.collect();
+        let hint = match names[..] {
+            [] => "no column of this release is; count its values as they are".into(),
+            _ => format!("`{}` is", names.join("`, `")),
+        };
+        return Err(Problem::new(format!("column `{column}` was not randomized with `keep`")).hint(hint).into());
+    };
+    let options = manifest::read_options(&m);
+    let names = [column.to_owned()];
+    let read = columns::read(&folder.join(&m.data.file), &options, Some(&names), &|_, _| ())?;
+    let Some(c) = read.columns.first() else {
+        return Err(Problem::new(format!("the data have no column `{column}`")).into());
+    };
+    let mut shown = vec![0u64; c.values.len()];
+    c.codes.iter().for_each(|&code| shown[code as usize] += 1);
+    let mut values: Vec<(String, u64)> =
+        c.values.iter().map(str::to_owned).zip(shown).filter(|(v, _)| !v.is_empty()).collect();
+    values.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    // A value that nobody shows any more was drawn from all the same.
+    let mut counts: Vec<u64> = values.iter().map(|(_, n)| *n).collect();
+    counts.resize(counts.len().max(drawn_from), 0);
+    let estimates = perturb::estimate(&counts, keep);
+    let records: u64 = counts.iter().sum();
+    let error = |n: u64| {
+        let q = n as f64 / records.max(1) as f64;
+        (records as f64 * q * (1.0 - q)).sqrt() / keep.to_f64()
+    };
+    let values = values.into_iter().zip(estimates).map(|((value, shown), estimated)| Estimate {
+        value,
+        shown,
+        estimated,
+        error: error(shown),
+    });
+    Ok(Estimated { version: VERSION, column: column.into(), keep: keep.to_string(), records, values: values.collect() })
+}
