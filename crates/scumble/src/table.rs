@@ -239,14 +239,18 @@ impl<'a> Tally<'a> {
 
 /// Numbers the distinct tuples of the columns in order of first appearance. Returns the number of each record's tuple
 /// and, for each tuple, the first record that has it. `sizes` bounds the codes of each column.
+pub fn number_tuples(columns: &[&[u32]], sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
+    number_tuples_of(columns.first().map_or(0, |c| c.len()), sizes, |column, record| columns[column][record])
+}
+
+/// The same for columns that are given by a function of column and record. Without a column all tuples are alike.
 ///
 /// As many columns as fit are packed into one 64-bit key by mixed radix, which is exact; when the next one does not
 /// fit, the keys so far are numbered and their numbers, being small, start the next key.
-pub fn number_tuples(columns: &[&[u32]], sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
-    let records = columns.first().map_or(0, |c| c.len());
+pub fn number_tuples_of(records: usize, sizes: &[u64], code: impl Fn(usize, usize) -> u32) -> (Vec<u32>, Vec<u32>) {
     let mut keys = vec![0u64; records];
     let mut room = 1u64;
-    for (column, &size) in columns.iter().zip(sizes) {
+    for (column, &size) in sizes.iter().enumerate() {
         let size = size.max(1);
         room = match room.checked_mul(size) {
             Some(room) => room,
@@ -256,8 +260,8 @@ pub fn number_tuples(columns: &[&[u32]], sizes: &[u64]) -> (Vec<u32>, Vec<u32>) 
                 firsts.len() as u64 * size
             }
         };
-        for (key, &code) in keys.iter_mut().zip(*column) {
-            *key = *key * size + u64::from(code);
+        for (record, key) in keys.iter_mut().enumerate() {
+            *key = *key * size + u64::from(code(column, record));
         }
     }
     number_keys(&keys, room)

@@ -10,7 +10,7 @@ use crate::catalogue::{Kind, Parameter, Parameters};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::problem::Problem;
 use crate::release::{Form, Generalized, Member, Members};
-use crate::table::{Table, number_tuples};
+use crate::table::{Table, number_tuples_of};
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,8 +24,8 @@ pub(super) const SUPPRESS: Parameter = Parameter {
 /// More nodes than this are not searched.
 const NODES: u128 = 1 << 22;
 
-/// Frequency sets are kept for roll-up up to so many classes in all.
-const KEPT_CLASSES: usize = 1 << 25;
+/// Frequency sets are kept for roll-up up to so many numbers in all.
+const KEPT: usize = 1 << 26;
 
 /// How many records a share of them is, for parameter [`SUPPRESS`].
 pub(super) fn limit(parameters: &Parameters, table: &Table) -> u64 {
@@ -58,7 +58,7 @@ struct Rung {
 #[derive(Default)]
 struct Rolled {
     sets: HashMap<Vec<usize>, Arc<FrequencySet>>,
-    classes: usize,
+    numbers: usize,
 }
 
 /// The classes that a node divides the table into.
@@ -86,9 +86,8 @@ pub(super) enum Test {
 impl<'a> Lattice<'a> {
     pub fn new(table: &'a Table, goal: &'a Goal<'a>, limit: u64) -> Lattice<'a> {
         let rungs = (0..table.quasi.len()).map(|dim| rungs(table, dim)).collect();
-        let columns: Vec<&[u32]> = table.quasi_codes.iter().map(Vec::as_slice).collect();
         let sizes: Vec<u64> = table.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
-        let (part_of, first) = number(table.rows(), &columns, &sizes);
+        let (part_of, first) = number_tuples_of(table.rows(), &sizes, |dim, row| table.quasi_codes[dim][row]);
         let mut count = vec![0; first.len()];
         part_of.iter().zip(&table.counts).for_each(|(&class, &n)| count[class as usize] += u64::from(n));
         let points = Arc::new(FrequencySet { first, count, part_of, source: None });
@@ -119,10 +118,11 @@ impl<'a> Lattice<'a> {
     /// Whether what keeps the goal still does when it is generalized further.
     ///
     /// Without suppression that is so for monotone models, on any columns. With suppression it needs more: a class
-    /// that fails may be larger than the parts of it that failed, unless sizes alone decide.
+    /// that fails may be larger than the parts of it that failed, unless sizes alone decide. Nothing is known of models
+    /// that look at regions, which grow beyond those of the merged classes, or at the whole release.
     pub fn closed(&self) -> bool {
-        let monotone = self.goal.requirements.iter().all(|r| r.model.promise().monotone);
-        self.goal.size_decides() || (self.limit == 0 && monotone)
+        let plain = self.goal.requirements.iter().map(|r| r.model.promise()).all(|p| !p.wide && !p.region);
+        plain && (self.goal.size_decides() || (self.limit == 0 && self.goal.is_monotone()))
     }
 
     /// The classes of a node.
@@ -130,27 +130,32 @@ impl<'a> Lattice<'a> {
         self.roll_up(&self.source(levels), levels)
     }
 
-    /// A set that the node can be rolled up from: that of half the levels, which many nodes share.
+    /// A set that the node can be rolled up from and that many nodes share: the levels rounded down to multiples of two;
+    /// if they are such, of four, and so on.
     fn source(&self, levels: &[usize]) -> Arc<FrequencySet> {
-        let half: Vec<usize> = levels.iter().map(|l| l / 2).collect();
-        if half.iter().all(|&l| l == 0) {
+        let mut step = 2;
+        while levels.iter().any(|&l| l >= step) && levels.iter().all(|l| l % step == 0) {
+            step *= 2;
+        }
+        let lower: Vec<usize> = levels.iter().map(|l| l / step * step).collect();
+        if lower.iter().all(|&l| l == 0) {
             return self.points.clone();
         }
         let lock = || self.rolled.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lock();
-        if let Some(set) = known.sets.get(&half) {
+        if let Some(set) = known.sets.get(&lower) {
             return set.clone();
         }
-        let full = known.classes > KEPT_CLASSES;
+        let full = known.numbers > KEPT;
         drop(known);
-        let below = self.source(&half);
+        let below = self.source(&lower);
         if full {
             return below;
         }
-        let set = Arc::new(self.roll_up(&below, &half));
+        let set = Arc::new(self.roll_up(&below, &lower));
         let mut known = lock();
-        known.classes += set.part_of.len();
-        known.sets.insert(half, set.clone());
+        known.numbers += set.part_of.len();
+        known.sets.insert(lower, set.clone());
         set
     }
 
@@ -166,16 +171,17 @@ impl<'a> Lattice<'a> {
 
     /// Numbers what these rows show on some quasi-identifiers.
     fn group(&self, rows: &[u32], levels: &[usize], on: &[usize]) -> (Vec<u32>, Vec<u32>) {
-        let (mut columns, mut sizes) = (Vec::new(), Vec::new());
-        for &dim in on {
-            let rung = &self.rungs[dim][levels[dim]];
-            if rung.groups > 1 {
-                let codes = &self.table.quasi_codes[dim];
-                columns.push(rows.iter().map(|&r| rung.group[codes[r as usize] as usize]).collect::<Vec<u32>>());
-                sizes.push(u64::from(rung.groups));
-            }
-        }
-        number(rows.len(), &columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes)
+        let rung = |dim: usize| &self.rungs[dim][levels[dim]];
+        let shown: Vec<(&Vec<u32>, &Rung)> = on
+            .iter()
+            .filter(|&&dim| rung(dim).groups > 1)
+            .map(|&dim| (&self.table.quasi_codes[dim], rung(dim)))
+            .collect();
+        let sizes: Vec<u64> = shown.iter().map(|(_, rung)| rung.groups.into()).collect();
+        number_tuples_of(rows.len(), &sizes, |column, i| {
+            let (codes, rung) = shown[column];
+            rung.group[codes[rows[i] as usize] as usize]
+        })
     }
 
     /// Whether the node keeps the goal, with at most the allowed number of records left out.
@@ -184,8 +190,9 @@ impl<'a> Lattice<'a> {
         if set.records_in(&small) > self.limit {
             return Test::TooSmall;
         }
-        let plain = self.goal.size_decides() && self.goal.requirements.iter().all(|r| r.on.is_none());
-        let out = if plain { Some(small) } else { self.goal.leave_out(&self.classes(levels, set), self.limit) };
+        let size_of_class = self.goal.size_decides()
+            && self.goal.requirements.iter().all(|r| r.on.is_none() && !r.model.promise().wide);
+        let out = if size_of_class { Some(small) } else { self.goal.leave_out(self.classes(levels, set), self.limit) };
         match out {
             Some(out) if out.contains(&false) => Test::Keeps(out),
             _ => Test::Breaks,
@@ -210,25 +217,21 @@ impl<'a> Lattice<'a> {
     }
 
     /// The classes as a recipient would see them, for the models to judge.
-    fn classes(&self, levels: &[usize], set: &FrequencySet) -> Vec<EquivalenceClass> {
-        let rows = set.rows();
-        let histograms = |rows: &[u32]| -> Vec<Histogram> {
-            let sensitive = self.table.sensitive.iter().zip(&self.table.sensitive_codes);
-            let values =
-                |codes: &'a Vec<u32>| rows.iter().map(|&r| (codes[r as usize], self.table.counts[r as usize].into()));
-            sensitive.map(|(a, codes)| Histogram::count(a.taxonomy.leaves(), rows.len(), values(codes))).collect()
-        };
+    fn classes(&self, levels: &[usize], set: &FrequencySet) -> impl Iterator<Item = EquivalenceClass> {
         let blind = self.goal.size_decides();
-        let class = |i: usize| EquivalenceClass {
+        let rows = if blind { Groups::default() } else { set.rows() };
+        let histogram = move |rows: &[u32], s: usize| {
+            let codes = &self.table.sensitive_codes[s];
+            let values = rows.iter().map(|&r| (codes[r as usize], self.table.counts[r as usize].into()));
+            Histogram::count(self.table.sensitive[s].taxonomy.leaves(), rows.len(), values)
+        };
+        (0..set.count.len()).map(move |i| EquivalenceClass {
             region: self.region(levels, set.first[i]),
             count: set.count[i],
-            histograms: if blind {
-                vec![Histogram::default(); self.table.sensitive.len()]
-            } else {
-                histograms(&rows[i])
-            },
-        };
-        (0..set.count.len()).map(class).collect()
+            histograms: (0..self.table.sensitive.len())
+                .map(|s| if blind { Histogram::default() } else { histogram(rows.of(i), s) })
+                .collect(),
+        })
     }
 
     fn region(&self, levels: &[usize], row: u32) -> Vec<Run> {
@@ -239,8 +242,9 @@ impl<'a> Lattice<'a> {
     /// The form of a node, with some of its classes left out.
     pub fn form(&self, levels: &[usize], set: &FrequencySet, out: &[bool]) -> Form {
         let (mut classes, mut suppressed) = (Vec::new(), Vec::new());
-        for (i, rows) in set.rows().into_iter().enumerate() {
-            let members = rows.iter().map(|&row| Member { row, count: self.table.counts[row as usize] });
+        let rows = set.rows();
+        for i in 0..set.count.len() {
+            let members = rows.of(i).iter().map(|&row| Member { row, count: self.table.counts[row as usize] });
             if out[i] {
                 suppressed.extend(members);
             } else {
@@ -277,8 +281,9 @@ impl<'a> Lattice<'a> {
     /// Why no node keeps the goal.
     pub fn refusal(&self) -> Refusal {
         let set = self.frequency_set(&self.top());
-        let whole = self.classes(&self.top(), &set);
-        let mut reasons: Vec<Problem> = whole.iter().flat_map(|w| self.goal.impossible(w)).collect();
+        let top = self.top();
+        let whole = self.classes(&top, &set);
+        let mut reasons: Vec<Problem> = whole.flat_map(|w| self.goal.impossible(&w)).collect();
         if reasons.is_empty() {
             let problem = Problem::new(format!(
                 "no level of generalization that was tried keeps the models with at most {} of {} records left out",
@@ -304,17 +309,38 @@ impl FrequencySet {
         }
     }
 
-    /// The rows of every class, rising.
-    fn rows(&self) -> Vec<Vec<u32>> {
-        let mut rows = vec![Vec::new(); self.count.len()];
-        (0u32..).zip(self.class_of_rows()).for_each(|(row, class)| rows[class as usize].push(row));
-        rows
+    /// The rows of every class.
+    fn rows(&self) -> Groups {
+        let class_of = self.class_of_rows();
+        let mut ends = vec![0; self.count.len()];
+        class_of.iter().for_each(|&class| ends[class as usize] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            // Where the class starts, until its rows are put there.
+            sum += std::mem::replace(end, sum);
+        }
+        let mut members = vec![0; class_of.len()];
+        for (row, class) in (0u32..).zip(class_of) {
+            members[ends[class as usize] as usize] = row;
+            ends[class as usize] += 1;
+        }
+        Groups { ends, members }
     }
 }
 
-/// Numbers tuples; without a column they are all alike.
-fn number(rows: usize, columns: &[&[u32]], sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
-    if columns.is_empty() { (vec![0; rows], vec![0; rows.min(1)]) } else { number_tuples(columns, sizes) }
+/// Members by group.
+#[derive(Default)]
+struct Groups {
+    /// Where the members of each group end.
+    ends: Vec<u32>,
+    members: Vec<u32>,
+}
+
+impl Groups {
+    fn of(&self, group: usize) -> &[u32] {
+        let start = if group == 0 { 0 } else { self.ends[group - 1] };
+        &self.members[start as usize..self.ends[group] as usize]
+    }
 }
 
 /// The levels of a quasi-identifier, with the groups that occur numbered in the order of their leaves.
@@ -372,6 +398,12 @@ impl Nodes {
     pub fn below(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         let lower = (0..self.sizes.len()).filter(move |&dim| self.level(node, dim) > 0);
         lower.map(move |dim| node - self.strides[dim])
+    }
+
+    /// The nodes that are one level more general on one quasi-identifier.
+    pub fn above(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        let higher = (0..self.sizes.len()).filter(move |&dim| self.level(node, dim) + 1 < self.sizes[dim]);
+        higher.map(move |dim| node + self.strides[dim])
     }
 
     /// The node with another level of one quasi-identifier.
@@ -441,6 +473,21 @@ impl Loss {
                     classes.filter(|(_, out)| !**out).fold((0, 0), |(kept, number), (n, _)| (kept + n, number + 1));
                 (u128::from(kept) << 40) / u128::from(number.max(1u64))
             }
+        }
+    }
+
+    /// Whether [`Loss::least`] is all that a frequency set says about the nodes above.
+    pub fn is_known_ahead(&self) -> bool {
+        matches!(self, Loss::Cells(_))
+    }
+
+    /// What the node of a frequency set and all above it lose at least.
+    pub fn least_above(&self, lattice: &Lattice<'_>, set: &FrequencySet) -> u128 {
+        match self {
+            Loss::Cells(_) => 0,
+            // Merged classes are larger, and a record that is left out is charged no less than in any class.
+            Loss::Discernibility => set.count.iter().map(|&n| u128::from(n).pow(2)).sum(),
+            Loss::ClassSize => (u128::from(lattice.records - lattice.limit) << 40) / set.count.len().max(1) as u128,
         }
     }
 

@@ -15,7 +15,7 @@
 //!
 //! ## Guarantee
 //! Finds every full-domain generalization that keeps the models and publishes the best of them. If there is none it
-//! refuses.
+//! refuses. If the time allowed runs out, the best of those found by then is published.
 //!
 //! ## Cost
 //! Exponential in the number of quasi-identifiers: the product of their levels. `lattice` finds the same optimum with
@@ -149,7 +149,10 @@ fn search(lattice: &Lattice<'_>, nodes: &Nodes, progress: Progress<'_>) -> Found
             }
         }
         done += layer.len() as u64;
-        progress(lattice.records * done / nodes.len() as u64, lattice.records);
+        let go_on = progress(lattice.records * done / nodes.len() as u64, lattice.records);
+        if !go_on && !found.nodes.is_empty() {
+            break;
+        }
     }
     found.nodes.sort_unstable();
     found

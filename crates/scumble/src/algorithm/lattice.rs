@@ -19,7 +19,8 @@
 //! ## Guarantee
 //! The optimum among all full-domain generalizations, with every model: bounds are only used where they are valid. With
 //! models that are not monotone, or with suppression and models that look at more than sizes, a failure says nothing
-//! about other combinations, and more of them are tested. If none keeps the models the algorithm refuses.
+//! about other combinations, and more of them are tested. If none keeps the models the algorithm refuses. If the time
+//! allowed runs out, the best combination found by then is published.
 //!
 //! ## Cost
 //! Exponential in the number of quasi-identifiers: the product of their levels. Each test is linear in the distinct
@@ -58,8 +59,7 @@ impl Algorithm for Optimal {
         }
         let lattice = Lattice::new(table, goal, full_domain::limit(&self.0, table));
         let mut search = Search::new(&lattice, Loss::new(self.0.word("metric"), &lattice), progress)?;
-        search.approach();
-        search.refute();
+        search.run();
         match search.best {
             Some((_, _, node)) => lattice.publish(&search.nodes.levels(node)),
             None => Err(lattice.refusal()),
@@ -70,6 +70,14 @@ impl Algorithm for Optimal {
 /// Nodes tested at once. It does not depend on the number of threads, and neither does what is tested.
 const BATCH: usize = 16;
 
+/// Whether a node needs no test any more; nor anything below it, nor anything above it.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    settled: bool,
+    below: bool,
+    above: bool,
+}
+
 /// What decides between two nodes: loss, height, number of the node.
 type Rank = (u128, usize, usize);
 
@@ -78,108 +86,142 @@ struct Search<'a> {
     nodes: Nodes,
     loss: Loss,
     progress: Progress<'a>,
-    /// All nodes by the least they can lose.
-    order: Vec<Rank>,
-    /// Nodes that need no test any more.
-    settled: Vec<bool>,
-    done: u64,
+    /// Nodes that still have to be tested, by the least they can lose.
+    open: Vec<Rank>,
+    /// What is known of each node.
+    known: Vec<Known>,
     best: Option<Rank>,
+    /// Time is up.
+    stopped: bool,
 }
 
 impl<'a> Search<'a> {
     fn new(lattice: &'a Lattice<'a>, loss: Loss, progress: Progress<'a>) -> Result<Search<'a>, Refusal> {
         let nodes = lattice.nodes()?;
-        let rank = |node| (loss.least(lattice, &nodes.levels(node)), nodes.height(node), node);
-        let mut order: Vec<Rank> = (0..nodes.len()).into_par_iter().map(rank).collect();
-        order.par_sort_unstable();
-        let settled = vec![false; nodes.len()];
-        Ok(Search { lattice, nodes, loss, progress, order, settled, done: 0, best: None })
+        let known = vec![Known::default(); nodes.len()];
+        let mut search = Search { lattice, nodes, loss, progress, open: Vec::new(), known, best: None, stopped: false };
+        search.open = (0..search.nodes.len()).into_par_iter().map(|node| search.least(node)).collect();
+        search.open.par_sort_unstable();
+        Ok(search)
     }
 
-    /// Looks for a good node where bisection leads; it need not be the best.
-    fn approach(&mut self) {
-        let (mut low, mut high) = (0, self.order.len());
-        loop {
-            let open: Vec<usize> = (low..high).filter(|&i| !self.settled[self.order[i].2]).collect();
-            let mut places: Vec<usize> =
-                (1..=BATCH / 2).filter_map(|i| open.get(open.len() * i / (BATCH / 2 + 1))).copied().collect();
-            places.dedup();
-            if places.is_empty() {
-                return;
-            }
-            let kept = self.test(&places);
-            match kept.iter().position(|&kept| kept) {
-                Some(first) => {
-                    high = places[first];
-                    low = if first == 0 { low } else { places[first - 1] + 1 };
-                }
-                None => low = places[places.len() - 1] + 1,
-            }
-        }
+    /// The best rank that a node can have.
+    fn least(&self, node: usize) -> Rank {
+        (self.loss.least(self.lattice, &self.nodes.levels(node)), self.nodes.height(node), node)
     }
 
-    /// Tests everything that may lose less than the best node found, the most general first: where it fails, all that
-    /// is more specific mostly fails with it.
-    fn refute(&mut self) {
-        let mut next = self.order.len();
-        let mut waiting: Vec<usize> = Vec::new();
-        loop {
-            let mut batch: Vec<usize> = Vec::new();
-            let mut later = Vec::new();
-            let mut seen = 0;
-            let mut waited = std::mem::take(&mut waiting).into_iter();
-            while batch.len() < BATCH && seen < 4 * BATCH {
-                let Some(place) = waited.next().or_else(|| next.checked_sub(1).inspect(|&place| next = place)) else {
-                    break;
-                };
-                let node = self.order[place].2;
-                if self.settled[node] || self.best.is_some_and(|best| self.order[place] >= best) {
-                    continue;
-                }
-                seen += 1;
-                let under = batch.iter().any(|&other| self.nodes.is_below(node, self.order[other].2));
-                if under { later.push(place) } else { batch.push(place) }
-            }
-            later.extend(waited);
-            waiting = later;
-            if batch.is_empty() {
-                return;
-            }
+    fn run(&mut self) {
+        self.bisect();
+        self.climb();
+        while !self.open.is_empty() && !(self.stopped && self.best.is_some()) {
+            let batch = if self.loss.is_known_ahead() { self.highest() } else { self.spread(&self.open, BATCH) };
             self.test(&batch);
         }
     }
 
-    /// Tests the nodes at these places, in parallel; which of them keep the goal.
-    fn test(&mut self, places: &[usize]) -> Vec<bool> {
-        let test = |&place: &usize| {
-            let levels = self.nodes.levels(self.order[place].2);
+    /// Looks for a node that keeps the goal where bisection leads; it need not be the best.
+    fn bisect(&mut self) {
+        let mut range = self.open.clone();
+        while !range.is_empty() {
+            let batch = self.spread(&range, BATCH / 2);
+            self.test(&batch);
+            let kept = batch.iter().position(|rank| self.best.is_some_and(|best| best.2 == rank.2));
+            let low = match kept {
+                Some(0) => None,
+                Some(first) => Some(batch[first - 1]),
+                None => batch.last().copied(),
+            };
+            let high = kept.map(|first| batch[first]);
+            range.retain(|&rank| {
+                low.is_none_or(|low| rank > low) && high.is_none_or(|high| rank < high) && !self.known[rank.2].settled
+            });
+        }
+    }
+
+    /// Goes on to a better neighbour while there is one.
+    fn climb(&mut self) {
+        let mut at = None;
+        while let Some((_, _, node)) = self.best.filter(|&best| Some(best) != at && !self.stopped) {
+            at = self.best;
+            let around = self.nodes.below(node).chain(self.nodes.above(node)).filter(|&n| !self.known[n].settled);
+            let around: Vec<Rank> = around.map(|n| self.least(n)).filter(|&rank| self.matters(rank)).collect();
+            self.test(&around);
+        }
+    }
+
+    fn matters(&self, rank: Rank) -> bool {
+        self.best.is_none_or(|best| rank < best)
+    }
+
+    /// Some of the nodes, evenly spread.
+    fn spread(&self, among: &[Rank], number: usize) -> Vec<Rank> {
+        let mut places: Vec<usize> = (1..=number).map(|i| among.len() * i / (number + 1)).collect();
+        places.dedup();
+        places.into_iter().filter_map(|i| among.get(i)).copied().collect()
+    }
+
+    /// The nodes that lose most of those that are open: where they fail, all that is more specific mostly fails too.
+    fn highest(&self) -> Vec<Rank> {
+        let mut batch: Vec<Rank> = Vec::new();
+        for &rank in self.open.iter().rev().take(4 * BATCH) {
+            if batch.len() < BATCH && !batch.iter().any(|other| self.nodes.is_below(rank.2, other.2)) {
+                batch.push(rank);
+            }
+        }
+        batch
+    }
+
+    /// Tests the nodes, in parallel.
+    fn test(&mut self, batch: &[Rank]) {
+        let test = |&(_, _, node): &Rank| {
+            let levels = self.nodes.levels(node);
             let set = self.lattice.frequency_set(&levels);
-            match self.lattice.test(&levels, &set) {
+            let result = match self.lattice.test(&levels, &set) {
                 Test::Keeps(out) => Ok(self.loss.of(self.lattice, &levels, &set, &out)),
                 Test::Breaks => Err(self.lattice.closed()),
                 Test::TooSmall => Err(true),
-            }
+            };
+            (result, self.loss.least_above(self.lattice, &set))
         };
-        let results: Vec<Result<u128, bool>> = places.par_iter().map(test).collect();
-        for (&place, result) in places.iter().zip(&results) {
-            let (_, height, node) = self.order[place];
-            self.settle(node, matches!(result, Err(true)));
-            if let Ok(loss) = result {
-                let rank = (*loss, height, node);
-                self.best = Some(self.best.map_or(rank, |best| best.min(rank)));
+        let results: Vec<(Result<u128, bool>, u128)> = batch.par_iter().map(test).collect();
+        for (&(_, height, node), (result, _)) in batch.iter().zip(&results) {
+            self.known[node].settled = true;
+            match result {
+                Ok(loss) => self.best = Some(self.best.map_or((*loss, height, node), |b| b.min((*loss, height, node)))),
+                Err(for_good) if *for_good => self.settle_below(node),
+                Err(_) => {}
             }
         }
-        (self.progress)(self.lattice.records * self.done / self.settled.len() as u64, self.lattice.records);
-        results.iter().map(Result::is_ok).collect()
+        for (&(_, _, node), (_, least)) in batch.iter().zip(&results) {
+            if self.best.is_some_and(|best| *least > best.0) {
+                self.settle_above(node);
+            }
+        }
+        let mut open = std::mem::take(&mut self.open);
+        open.retain(|&rank| !self.known[rank.2].settled && self.matters(rank));
+        self.open = open;
+        let (records, nodes) = (self.lattice.records, self.known.len() as u64);
+        self.stopped = !(self.progress)(records * (nodes - self.open.len() as u64) / nodes, records);
     }
 
-    /// The node needs no test any more; nor, if it fails for good, does anything more specific.
-    fn settle(&mut self, node: usize, all_below: bool) {
+    /// Nothing more specific needs a test any more.
+    fn settle_below(&mut self, node: usize) {
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
-            self.done += u64::from(!std::mem::replace(&mut self.settled[node], true));
-            if all_below {
-                stack.extend(self.nodes.below(node).filter(|&n| !self.settled[n]));
+            if !std::mem::replace(&mut self.known[node].below, true) {
+                self.known[node].settled = true;
+                stack.extend(self.nodes.below(node));
+            }
+        }
+    }
+
+    /// Nothing more general needs a test any more.
+    fn settle_above(&mut self, node: usize) {
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            if !std::mem::replace(&mut self.known[node].above, true) {
+                self.known[node].settled = true;
+                stack.extend(self.nodes.above(node));
             }
         }
     }

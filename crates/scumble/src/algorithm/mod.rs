@@ -177,19 +177,18 @@ impl<'a> Goal<'a> {
     ///
     /// What remains is judged again as what is published, until nothing more fails: by the distributions of the
     /// published records, and on some columns only by the classes that are left.
-    pub fn leave_out(&self, classes: &[EquivalenceClass], limit: u64) -> Option<Vec<bool>> {
+    pub fn leave_out(&self, classes: impl Iterator<Item = EquivalenceClass>, limit: u64) -> Option<Vec<bool>> {
+        let classes = self.unless_hopeless(classes, limit)?;
         let mut out = vec![false; classes.len()];
+        let mut left = limit;
         let mut goal = self.against(self.distributions.clone());
         loop {
-            let failing = goal.failing(classes, &out);
-            if failing.is_empty() {
+            let before = left;
+            let failing = goal.failing(&classes, &out, &mut left)?;
+            if left == before {
                 return Some(out);
             }
-            failing.into_iter().for_each(|i| out[i] = true);
-            let left_out = classes.iter().zip(&out).filter(|(_, out)| **out);
-            if left_out.map(|(class, _)| class.count).sum::<u64>() > limit {
-                return None;
-            }
+            out = failing;
             let kept = || classes.iter().zip(&out).filter(|(_, out)| !**out).map(|(class, _)| class);
             for (i, distribution) in goal.distributions.iter_mut().enumerate() {
                 let mut counts = vec![0; distribution.counts.len()];
@@ -199,11 +198,37 @@ impl<'a> Goal<'a> {
         }
     }
 
-    /// The classes, of those not out, that break a requirement when they are published together. A requirement about the
-    /// release as a whole blames the classes that do not do their part, if it is broken.
-    fn failing(&self, classes: &[EquivalenceClass], out: &[bool]) -> Vec<usize> {
+    /// The classes, unless those that fail by themselves have too many records. Most candidates of a search end here, and
+    /// few of their classes need to be made.
+    fn unless_hopeless(
+        &self,
+        classes: impl Iterator<Item = EquivalenceClass>,
+        mut left: u64,
+    ) -> Option<Vec<EquivalenceClass>> {
+        let by_themselves = |r: &usize| {
+            let requirement = &self.requirements[*r];
+            requirement.on.is_none() && !requirement.model.promise().wide
+        };
+        let by_themselves: Vec<usize> = (0..self.requirements.len()).filter(by_themselves).collect();
+        let unless_too_many = |class: EquivalenceClass| {
+            let keeps = by_themselves.iter().all(|&r| self.judge(r, &class).holds);
+            left = left.checked_sub(if keeps { 0 } else { class.count })?;
+            Some(class)
+        };
+        classes.map(unless_too_many).collect()
+    }
+
+    /// The classes that are out, and those of the others that break a requirement when they are published together. A
+    /// requirement about the release as a whole blames the classes that do not do their part, if it is broken. Gives up
+    /// when the new ones have more records than `left`, which is counted down.
+    fn failing(&self, classes: &[EquivalenceClass], out: &[bool], left: &mut u64) -> Option<Vec<bool>> {
         let published: Vec<usize> = (0..classes.len()).filter(|&i| !out[i]).collect();
-        let mut failing = Vec::new();
+        let mut failing = out.to_vec();
+        let mut fails = |i: usize| {
+            let new = !std::mem::replace(&mut failing[i], true);
+            *left = left.checked_sub(if new { classes[i].count } else { 0 })?;
+            Some(())
+        };
         for (r, requirement) in self.requirements.iter().enumerate() {
             if requirement.model.promise().wide {
                 let published: Vec<EquivalenceClass> = published.iter().map(|&i| classes[i].clone()).collect();
@@ -212,7 +237,7 @@ impl<'a> Goal<'a> {
                 }
             }
             let Some(on) = &requirement.on else {
-                failing.extend(published.iter().filter(|&&i| !self.judge(r, &classes[i]).holds));
+                published.iter().filter(|&&i| !self.judge(r, &classes[i]).holds).try_for_each(|&i| fails(i))?;
                 continue;
             };
             let mut alike: HashMap<Vec<Run>, Vec<usize>> = HashMap::new();
@@ -222,11 +247,11 @@ impl<'a> Goal<'a> {
             for together in alike.into_values() {
                 let members: Vec<EquivalenceClass> = together.iter().map(|&i| classes[i].clone()).collect();
                 if project(self.quasi, &members, on).iter().any(|merged| !self.judge(r, merged).holds) {
-                    failing.extend(together);
+                    together.into_iter().try_for_each(&mut fails)?;
                 }
             }
         }
-        failing
+        Some(failing)
     }
 
     /// How far the class is from keeping the goal, for searches that need a direction: 0 if it does, otherwise the sum
