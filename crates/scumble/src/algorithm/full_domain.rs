@@ -243,9 +243,9 @@ impl<'a> Lattice<'a> {
     pub fn form(&self, levels: &[usize], set: &FrequencySet, out: &[bool]) -> Form {
         let (mut classes, mut suppressed) = (Vec::new(), Vec::new());
         let rows = set.rows();
-        for i in 0..set.count.len() {
+        for (i, &out) in out.iter().enumerate() {
             let members = rows.of(i).iter().map(|&row| Member { row, count: self.table.counts[row as usize] });
-            if out[i] {
+            if out {
                 suppressed.extend(members);
             } else {
                 let region = self.region(levels, set.first[i]).into();

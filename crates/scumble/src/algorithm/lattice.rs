@@ -91,7 +91,7 @@ struct Search<'a> {
     /// What is known of each node.
     known: Vec<Known>,
     best: Option<Rank>,
-    /// Time is up.
+    /// Time is up, and there is something to publish.
     stopped: bool,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Search<'a> {
     fn run(&mut self) {
         self.bisect();
         self.climb();
-        while !self.open.is_empty() && !(self.stopped && self.best.is_some()) {
+        while !self.open.is_empty() && !self.stopped {
             let batch = if self.loss.is_known_ahead() { self.highest() } else { self.spread(&self.open, BATCH) };
             self.test(&batch);
         }
@@ -122,7 +122,7 @@ impl<'a> Search<'a> {
     /// Looks for a node that keeps the goal where bisection leads; it need not be the best.
     fn bisect(&mut self) {
         let mut range = self.open.clone();
-        while !range.is_empty() {
+        while !range.is_empty() && !self.stopped {
             let batch = self.spread(&range, BATCH / 2);
             self.test(&batch);
             let kept = batch.iter().position(|rank| self.best.is_some_and(|best| best.2 == rank.2));
@@ -201,7 +201,8 @@ impl<'a> Search<'a> {
         open.retain(|&rank| !self.known[rank.2].settled && self.matters(rank));
         self.open = open;
         let (records, nodes) = (self.lattice.records, self.known.len() as u64);
-        self.stopped = !(self.progress)(records * (nodes - self.open.len() as u64) / nodes, records);
+        let go_on = (self.progress)(records * (nodes - self.open.len() as u64) / nodes, records);
+        self.stopped = !go_on && self.best.is_some();
     }
 
     /// Nothing more specific needs a test any more.
