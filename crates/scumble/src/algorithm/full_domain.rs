@@ -192,7 +192,12 @@ impl<'a> Lattice<'a> {
         }
         let size_of_class = self.goal.size_decides()
             && self.goal.requirements.iter().all(|r| r.on.is_none() && !r.model.promise().wide);
-        let out = if size_of_class { Some(small) } else { self.goal.leave_out(self.classes(levels, set), self.limit) };
+        let out = if size_of_class {
+            Some(small)
+        } else {
+            let classes = self.goal.unless_hopeless(self.classes(levels, set), self.limit);
+            classes.and_then(|classes| self.goal.leave_out(&classes, self.limit))
+        };
         match out {
             Some(out) if out.contains(&false) => Test::Keeps(out),
             _ => Test::Breaks,

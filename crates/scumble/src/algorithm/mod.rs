@@ -177,14 +177,13 @@ impl<'a> Goal<'a> {
     ///
     /// What remains is judged again as what is published, until nothing more fails: by the distributions of the
     /// published records, and on some columns only by the classes that are left.
-    pub fn leave_out(&self, classes: impl Iterator<Item = EquivalenceClass>, limit: u64) -> Option<Vec<bool>> {
-        let classes = self.unless_hopeless(classes, limit)?;
+    pub fn leave_out(&self, classes: &[EquivalenceClass], limit: u64) -> Option<Vec<bool>> {
         let mut out = vec![false; classes.len()];
         let mut left = limit;
         let mut goal = self.against(self.distributions.clone());
         loop {
             let before = left;
-            let failing = goal.failing(&classes, &out, &mut left)?;
+            let failing = goal.failing(classes, &out, &mut left)?;
             if left == before {
                 return Some(out);
             }
@@ -198,9 +197,9 @@ impl<'a> Goal<'a> {
         }
     }
 
-    /// The classes, unless those that fail by themselves have too many records. Most candidates of a search end here, and
-    /// few of their classes need to be made.
-    fn unless_hopeless(
+    /// The classes, unless those that fail by themselves have more than `left` records, so that [`Goal::leave_out`] would
+    /// give up. Most candidates of a search end here, and few of their classes need to be made.
+    pub fn unless_hopeless(
         &self,
         classes: impl Iterator<Item = EquivalenceClass>,
         mut left: u64,
