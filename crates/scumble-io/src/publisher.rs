@@ -139,7 +139,7 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
     answer.suppressed = made.release.suppressed;
     answer.models = models(&policy, &made.release, &made.judgements);
     answer.warnings.extend_from_slice(made.form.notes());
-    answer.utility = measure(&made.release, policy.k()).into_iter().collect();
+    answer.utility = measure(&extract.table, &made, policy.k()).into_iter().collect();
     answer.outcome = if options.dry_run { "would publish" } else { "published" };
     clock.lap("judge");
     let picture = options.picture.as_ref().map(|(file, names)| draw(&policy, &made.release, file, names.as_ref()));

@@ -9,9 +9,9 @@ use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
 use crate::model::{Concern, Measured};
 use crate::problem::Problem;
-use crate::release::{Form, Release, project};
+use crate::release::{Form, Release, Shape, project};
 use crate::table::Table;
-use crate::utility::METRICS;
+use crate::utility::{METRICS, RECORD_METRICS};
 use rayon::prelude::*;
 
 /// What came of it.
@@ -131,8 +131,16 @@ fn judge_one(goal: &Goal<'_>, release: &Release, identities: &[EquivalenceClass]
     }
 }
 
-/// Every metric of a release by name. `k` is what the policy asks for, if it does.
-pub fn measure(release: &Release, k: Option<u64>) -> Vec<(&'static str, f64)> {
+/// The metrics that say something about a release, by name: where a class shows a region how wide it is, where it shows
+/// a representative how far that is from the records. `k` is what the policy asks for, if it does.
+pub fn measure(table: &Table, made: &Made, k: Option<u64>) -> Vec<(&'static str, f64)> {
+    let release = &made.release;
     let k = k.unwrap_or_else(|| release.classes.iter().map(|c| c.count).min().unwrap_or(1));
-    METRICS.iter().map(|m| (m.name, (m.measure)(release, k))).collect()
+    let representatives = release.shape == Shape::Representatives;
+    let of_release = METRICS.iter().filter(|m| !m.of_regions || !representatives);
+    let mut measured: Vec<_> = of_release.map(|m| (m.name, (m.measure)(release, k))).collect();
+    if representatives {
+        measured.extend(RECORD_METRICS.iter().filter_map(|m| Some((m.name, (m.measure)(table, &made.form)?))));
+    }
+    measured
 }

@@ -8,6 +8,7 @@ mod laws {
     mod exactness;
     mod full_domain;
     mod local;
+    mod microaggregation;
     mod models;
     mod naive;
     mod policies;

@@ -2,7 +2,7 @@
 //! The format is described in `papers/README.md`.
 
 use scumble::algorithm::Requirement;
-use scumble::catalogue::{METRICS, MODELS, Parameters};
+use scumble::catalogue::{METRICS, MODELS, Parameters, RECORD_METRICS};
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::encode::{encode, encode_guard};
 use scumble::exact::{Ratio, effective_l};
@@ -127,14 +127,19 @@ impl Blocks {
             table.join_sensitive();
         }
         let raw = Release::unchanged(&table);
+        let mut of_records = Vec::new();
         let made = match &self.release {
             Some(rows) => Ok(published(&raw, rows)?),
             None => match make(&table, &*policy.algorithm.algorithm, &policy.requirements, 1, &|_, _| true) {
-                Outcome::Made(made) => Ok(made.release),
+                Outcome::Made(made) => {
+                    let measured = RECORD_METRICS.iter().map(|m| Some((m.name, (m.measure)(&table, &made.form)?)));
+                    of_records = measured.flatten().collect();
+                    Ok(made.release)
+                }
                 Outcome::Refused(reasons) => Err(reasons.iter().map(ToString::to_string).collect()),
             },
         };
-        Ok(Case { raw, made, policy, register: self.register.clone() })
+        Ok(Case { raw, made, of_records, policy, register: self.register.clone() })
     }
 }
 
@@ -187,6 +192,8 @@ struct Case {
     raw: Release,
     /// What the algorithm made, or why it refused; or the `csv release` above.
     made: Result<Release, Vec<String>>,
+    /// What was measured by comparing it with the records.
+    of_records: Vec<(&'static str, f64)>,
     register: Option<Rows>,
 }
 
@@ -344,7 +351,10 @@ impl Case {
                 Some(figure) => self.risk(release, figure)?,
                 None => match METRICS.iter().find(|m| m.name == name) {
                     Some(metric) => Measured::Real((metric.measure)(release, k)),
-                    None => return Ok(None),
+                    None => match self.of_records.iter().find(|(metric, _)| *metric == name) {
+                        Some(&(_, measured)) => Measured::Real(measured),
+                        None => return Ok(None),
+                    },
                 },
             },
             _ => return Ok(None),

@@ -18,6 +18,7 @@ mod incognito;
 mod k_optimize;
 mod lattice;
 mod local;
+mod microaggregation;
 mod mondrian;
 mod samarati;
 mod top_down;
@@ -35,6 +36,7 @@ pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[
     top_down::ENTRY,
     bottom_up::ENTRY,
     k_optimize::ENTRY,
+    microaggregation::ENTRY,
 ];
 
 /// Makes releases.
