@@ -23,6 +23,8 @@ const HOT: [f64; 2] = [3.0, 0.1];
 const COOLING: f64 = 0.9943;
 /// The last part of the steps, in twentieths, allows no cost at all.
 const FROZEN: u64 = 19;
+/// Steps per record that are left when time is up.
+const LAST: u64 = 50;
 /// No record looks farther than so many neighbours, however large k is.
 const NEIGHBOURS: usize = 64;
 
@@ -38,8 +40,8 @@ pub(super) fn improve(
     let records = points.records();
     let blocks = records.div_ceil(BLOCK as u64) as usize;
     let rounds = if blocks > 1 { 2 } else { 1 };
-    let steps = effort * STEPS / rounds as u64;
-    let (done, all) = (AtomicU64::new(0), steps * rounds as u64 * records);
+    let steps = effort.saturating_mul(STEPS) / rounds as u64;
+    let (done, all) = (AtomicU64::new(0), steps.saturating_mul(rounds as u64 * records));
     let tell = |steps: u64| progress((done.fetch_add(steps, Relaxed) + steps).min(all), all);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for (round, hot) in HOT.into_iter().enumerate().take(rounds) {
@@ -164,20 +166,23 @@ impl<'a> Annealing<'a> {
         if self.members.len() < 2 {
             return;
         }
-        let total = plan.steps * n;
+        let mut total = plan.steps.saturating_mul(n);
         let stage = (total / 1000).max(1);
         self.heat = plan.hot * self.cost() / n as f64;
-        for step in 0..total {
+        let (mut step, mut frozen) = (0, total / 20 * FROZEN);
+        while step < total {
             if step % stage == 0 {
                 self.heat *= COOLING;
-                if !(plan.tell)(if step == 0 { 0 } else { stage }) {
-                    break;
+                if !(plan.tell)(if step == 0 { 0 } else { stage }) && step < frozen {
+                    // Time is up: only what is better from here on, and not for long.
+                    (frozen, total) = (step, step + (LAST * n).min(total - step));
                 }
             }
-            if step == total / 20 * FROZEN {
+            if step == frozen {
                 self.heat = 0.0;
             }
             self.step();
+            step += 1;
         }
     }
 

@@ -150,6 +150,8 @@ fn blocks_keep_everybody_and_repeat() {
     let better = anneal::improve(&points, first.clone(), 5, 2, 1, &|_, _| true);
     right(&points, &better, 5).expect("sizes");
     assert!(cost(&points, &better) < start);
+    let hurried = anneal::improve(&points, first.clone(), 5, u64::MAX, 1, &|_, _| false);
+    right(&points, &hurried, 5).expect("sizes");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     assert_eq!(better, pool.install(|| anneal::improve(&points, first, 5, 2, 1, &|_, _| true)));
 }
