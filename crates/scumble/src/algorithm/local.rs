@@ -47,7 +47,7 @@ use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::problem::Problem;
 use crate::publish::judge;
 use crate::release::{Form, Generalized, Member, Members, Release};
-use crate::table::{Attribute, Table, number_tuples};
+use crate::table::{Attribute, Table, Tally, number_tuples};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -123,6 +123,7 @@ impl Local {
         let mut groups = search.start(seed);
         for round in 1..=self.effort {
             groups = search.round(groups, seed, round);
+            if std::env::var("LV").is_ok() { eprintln!("round {round} {:.5} {}", cost(&groups) / total as f64 / 7.0, groups.len()); }
             if !progress(total * round / (self.effort + 1), total) {
                 break;
             }
@@ -202,6 +203,20 @@ impl Axis {
 
     fn is_tree(&self) -> bool {
         matches!(self, Axis::Tree { .. })
+    }
+
+    /// Which child of a cell a value is in; on a line, which half of the values.
+    fn children(&self, cell: Cell, values: impl Iterator<Item = u32>) -> impl Fn(u32) -> u32 {
+        let mut values: Vec<u32> = if self.is_tree() { Vec::new() } else { values.collect() };
+        let half = values.len() / 2;
+        let median = if values.is_empty() { 0 } else { *values.select_nth_unstable(half).1 };
+        // The upper half begins at the median, unless that is the lowest value of all.
+        let median = median.max(cell.0 + 1);
+        move |value| match self {
+            Axis::Line { missing, .. } if cell.1 == *missing => u32::from(value == *missing),
+            Axis::Line { .. } => u32::from(value >= median),
+            Axis::Tree { levels, up, .. } => up[value as usize * levels + (cell.1 as usize).saturating_sub(1)],
+        }
     }
 
     #[inline]
@@ -311,6 +326,11 @@ struct Search<'a> {
     unit_of: Vec<u32>,
     /// Number of each unit's combination of sensitive values; empty if sizes alone decide.
     kinds: Vec<u32>,
+    /// Share of every kind in the table, and a row of it.
+    shares: Vec<f64>,
+    row_of_kind: Vec<u32>,
+    /// How unusual the values of every unit are.
+    rarity: Vec<f32>,
     least: u64,
     sizes: bool,
 }
@@ -350,8 +370,23 @@ impl<'a> Search<'a> {
                 points.push(axis.cell(values.partition_point(|&v| v < code) as u32));
             }
         }
-        let kinds = if sizes { Vec::new() } else { number(&table.sensitive, &table.sensitive_codes).0 };
-        Search { table, goal, axes, values, points, counts, rows, unit_of, kinds, least: goal.least(), sizes }
+        let (kinds, number_of_kinds) =
+            if sizes { (Vec::new(), 0) } else { number(&table.sensitive, &table.sensitive_codes) };
+        let (mut shares, mut row_of_kind) = (vec![0.0; number_of_kinds], vec![0; number_of_kinds]);
+        for (row, &kind) in kinds.iter().enumerate() {
+            shares[kind as usize] += f64::from(table.counts[row]) / table.records() as f64;
+            row_of_kind[kind as usize] = row as u32;
+        }
+        let mut rarity = vec![0f32; if sizes { 0 } else { units }];
+        if !sizes {
+            for (values, codes) in values.iter().zip(&table.quasi_codes) {
+                let mut n = vec![0f32; values.len()];
+                let at = |code: u32| values.partition_point(|&v| v < code);
+                codes.iter().zip(&table.counts).for_each(|(&c, &count)| n[at(c)] += count as f32);
+                rarity.iter_mut().zip(codes).for_each(|(r, &c)| *r -= n[at(c)].ln());
+            }
+        }
+        Search { shares, row_of_kind, rarity, table, goal, axes, values, points, counts, rows, unit_of, kinds, least: goal.least(), sizes }
     }
 
     fn units(&self) -> usize {
@@ -447,6 +482,16 @@ impl<'a> Search<'a> {
     /// The groups to begin with.
     fn start(&self, seed: u64) -> Vec<Group> {
         let mut best = self.bottom_up(seed);
+        if !self.sizes {
+            let t0 = std::time::Instant::now();
+            let groups = self.top_down(self.group((0..self.units() as u32).map(|u| self.all_of(u)).collect()), seed);
+            if std::env::var("LV").is_ok() {
+                eprintln!("bottom-up {} top-down {} n {} {:?}", cost(&best), cost(&groups), groups.len(), t0.elapsed());
+            }
+            if cost(&groups) < cost(&best) && groups.iter().all(|g| g.holds) {
+                best = groups;
+            }
+        }
         for partition in ["strict", "relaxed"] {
             let groups = self.mondrian(partition, seed);
             if !groups.is_empty() && (cost(&groups) < cost(&best) || best.iter().any(|g| !g.holds)) {
@@ -476,6 +521,48 @@ impl<'a> Search<'a> {
             groups = blocks.into_par_iter().flat_map_iter(|(block, _)| self.settle(block)).collect();
         }
         groups
+    }
+
+    /// Cuts a group again and again, as long as that loses less.
+    fn top_down(&self, group: Group, seed: u64) -> Vec<Group> {
+        let cuts = (0..self.axes.len()).into_par_iter().filter_map(|d| self.cut(&group, d));
+        let best = cuts.map(|parts| (cost(&parts), parts)).min_by(|a, b| a.0.total_cmp(&b.0));
+        match best {
+            Some((lost, parts)) if lost < group.cost() * 0.999 - GAIN => {
+                parts.into_par_iter().flat_map_iter(|g| self.top_down(g, seed)).collect()
+            }
+            _ => vec![group],
+        }
+    }
+
+    /// The parts of a group below the children of its cell, as much of them as holds; what is too much in one of them
+    /// stays behind, and must hold too.
+    fn cut(&self, group: &Group, d: usize) -> Option<Vec<Group>> {
+        let mut pieces: BTreeMap<u32, Vec<Lot>> = BTreeMap::new();
+        let key = self.axes[d].children(group.region[d], group.lots.iter().map(|l| self.point(l.unit)[d].0));
+        for lot in &group.lots {
+            pieces.entry(key(self.point(lot.unit)[d].0)).or_default().push(*lot);
+        }
+        if pieces.len() < 2 {
+            return None;
+        }
+        let mut behind = Part::new(self, Vec::new());
+        let mut parts: Vec<Part<'_>> = Vec::new();
+        for lots in pieces.into_values() {
+            let mut part = Part::new(self, lots);
+            part.trim(&mut behind);
+            if part.tally.count > 0 {
+                parts.push(part);
+            }
+        }
+        while behind.tally.count > 0 && !behind.holds() {
+            if !behind.replenish(&mut parts) {
+                let least = (0..parts.len()).min_by_key(|&i| parts[i].tally.count)?;
+                parts.swap_remove(least).give(&mut behind);
+            }
+        }
+        let groups = parts.into_iter().chain([behind]).filter(|p| p.tally.count > 0);
+        Some(groups.map(|p| self.group(p.lots())).collect())
     }
 
     fn mondrian(&self, partition: &str, seed: u64) -> Vec<Group> {
@@ -935,6 +1022,141 @@ fn take(free: &mut Vec<Free>, i: usize, count: u32) -> Lot {
     }
     lot
 }
+
+/// Records by kind, and how they are composed.
+struct Part<'a> {
+    search: &'a Search<'a>,
+    /// The rarest last.
+    kinds: BTreeMap<u32, (u64, Vec<Lot>)>,
+    tally: Tally<'a>,
+    region: Vec<Run>,
+}
+
+impl<'a> Part<'a> {
+    fn new(search: &'a Search<'a>, lots: Vec<Lot>) -> Part<'a> {
+        let region = if lots.is_empty() { search.table.top() } else { search.runs(&search.group(lots.clone()).region) };
+        let mut part = Part { search, kinds: BTreeMap::new(), tally: Tally::new(search.table), region };
+        lots.into_iter().for_each(|lot| part.add(lot));
+        part.kinds.values_mut().for_each(|(_, lots)| lots.sort_unstable_by(|a, b| {
+            let rarity = |l: &Lot| search.rarity[l.unit as usize];
+            rarity(a).total_cmp(&rarity(b)).then(a.unit.cmp(&b.unit))
+        }));
+        part
+    }
+
+    fn add(&mut self, lot: Lot) {
+        let (count, lots) = self.kinds.entry(self.search.kinds[lot.unit as usize]).or_default();
+        *count += u64::from(lot.count);
+        lots.push(lot);
+        self.tally.add(self.search.rows[lot.unit as usize][0], lot.count.into());
+    }
+
+    /// Moves records of a kind to another part, the rarest first.
+    fn hand(&mut self, kind: u32, number: u64, to: &mut Part<'a>) {
+        let Some((count, lots)) = self.kinds.get_mut(&kind) else { return };
+        let mut left = number.min(*count);
+        *count -= left;
+        while left > 0
+            && let Some(mut lot) = lots.pop()
+        {
+            let moved = u32::try_from(left).unwrap_or(u32::MAX).min(lot.count);
+            self.tally.remove(self.search.rows[lot.unit as usize][0], moved.into());
+            to.add(Lot { count: moved, ..lot });
+            lot.count -= moved;
+            left -= u64::from(moved);
+            if lot.count > 0 {
+                lots.push(lot);
+            }
+        }
+    }
+
+    fn give(mut self, to: &mut Part<'a>) {
+        let kinds: Vec<u32> = self.kinds.keys().copied().collect();
+        kinds.into_iter().for_each(|kind| self.hand(kind, u64::MAX, to));
+    }
+
+    fn class(&self) -> EquivalenceClass {
+        self.tally.class(self.region.clone())
+    }
+
+    fn holds(&self) -> bool {
+        self.tally.count >= self.search.least && self.search.goal.holds(&self.class())
+    }
+
+    fn lots(self) -> Vec<Lot> {
+        combine(self.kinds.into_values().flat_map(|(_, lots)| lots).collect())
+    }
+
+    /// By how much the share of a kind is above that in the table.
+    fn excess(&self, kind: u32) -> f64 {
+        let here = self.kinds.get(&kind).map_or(0, |(n, _)| *n) as f64 / self.tally.count.max(1) as f64;
+        here - self.search.shares[kind as usize]
+    }
+
+    /// Shortfall with some records of a kind more or less.
+    fn shortfall(&mut self, kind: u32, more: u64, less: u64) -> f64 {
+        let row = self.search.row_of_kind[kind as usize];
+        self.tally.add(row, more);
+        self.tally.remove(row, less);
+        let shortfall = self.search.goal.shortfall(&self.class());
+        self.tally.remove(row, more);
+        self.tally.add(row, less);
+        shortfall
+    }
+
+    /// Leaves behind what keeps it from holding; everything if nothing helps.
+    fn trim(&mut self, behind: &mut Part<'a>) {
+        while !self.holds() {
+            if self.tally.count <= self.search.least {
+                let kinds: Vec<u32> = self.kinds.keys().copied().collect();
+                kinds.into_iter().for_each(|kind| self.hand(kind, u64::MAX, behind));
+                return;
+            }
+            let step = (self.tally.count / 100).max(1);
+            let mut kinds: Vec<u32> = self.kinds.iter().filter(|(_, (n, _))| *n > 0).map(|(k, _)| *k).collect();
+            kinds.sort_by(|&a, &b| self.excess(b).total_cmp(&self.excess(a)));
+            kinds.truncate(TRIED);
+            let number = |kind: u32, part: &Part<'_>| step.min(part.kinds.get(&kind).map_or(0, |(n, _)| *n));
+            let mut best = (f64::INFINITY, 0);
+            for kind in kinds {
+                let shortfall = self.shortfall(kind, 0, number(kind, self));
+                if shortfall < best.0 {
+                    best = (shortfall, kind);
+                }
+            }
+            let n = number(best.1, self);
+            self.hand(best.1, n, behind);
+        }
+    }
+
+    /// Draws from other parts what brings this one nearer to holding; whether there was anything.
+    fn replenish(&mut self, parts: &mut [Part<'a>]) -> bool {
+        let now = self.search.goal.shortfall(&self.class());
+        let step = (self.tally.count / 100).max(1);
+        let mut kinds: Vec<u32> = (0..self.search.shares.len() as u32).collect();
+        kinds.sort_by(|&a, &b| self.excess(a).total_cmp(&self.excess(b)));
+        kinds.truncate(TRIED);
+        let mut scored: Vec<(f64, u32)> = kinds.into_iter().map(|kind| (self.shortfall(kind, step, 0), kind)).collect();
+        scored.retain(|(shortfall, _)| *shortfall < now);
+        scored.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, kind) in scored {
+            let mut order: Vec<usize> = (0..parts.len()).collect();
+            order.sort_by(|&a, &b| parts[b].excess(kind).total_cmp(&parts[a].excess(kind)));
+            for p in order.into_iter().take(TRIED) {
+                let have = parts[p].kinds.get(&kind).map_or(0, |(n, _)| *n);
+                let n = step.min(have);
+                if n > 0 && parts[p].tally.count >= n + self.search.least && parts[p].shortfall(kind, 0, n) == 0.0 {
+                    parts[p].hand(kind, n, self);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+}
+
+/// So many kinds are tried at a time.
+const TRIED: usize = 6;
 
 /// What makes two clusters near.
 #[derive(Clone, Copy)]
