@@ -18,6 +18,7 @@ use scumble::publish::{Judgement, Made, Outcome, judge, make, measure};
 use scumble::release::{Form, Release};
 use scumble::table::published;
 use scumble::taxonomy::{Rule, write_rows};
+use scumble::utility::{METRICS, Told};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -64,44 +65,47 @@ pub fn base_of(policy: &Path) -> PathBuf {
 }
 
 /// Seconds per phase.
-struct Clock {
+pub(crate) struct Clock {
     start: Instant,
     last: Instant,
-    seconds: BTreeMap<&'static str, f64>,
+    pub seconds: BTreeMap<&'static str, f64>,
 }
 
 impl Clock {
-    fn new() -> Clock {
+    pub fn new() -> Clock {
         Clock { start: Instant::now(), last: Instant::now(), seconds: BTreeMap::new() }
     }
 
-    fn lap(&mut self, name: &'static str) {
+    pub fn lap(&mut self, name: &'static str) {
         *self.seconds.entry(name).or_insert(0.0) += self.last.elapsed().as_secs_f64();
         self.last = Instant::now();
         self.seconds.insert("total", self.start.elapsed().as_secs_f64());
     }
 }
 
-/// Publishes, or says why not.
-pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems> {
-    let mut clock = Clock::new();
-    let watcher = options.watcher;
-    let mut policy = read_policy(path)?;
-    let base = base_of(path);
-    let target = options.to.clone().unwrap_or_else(|| beside(&base, &policy.to));
-    if !options.dry_run {
-        // Said before the work, not after it.
-        must_be_free(&target, options.replace)?;
-        if target.exists() {
-            replaceable(&target)?;
-        }
-    }
-    if let Some((_, names)) = &options.picture {
-        axes(&policy, names.as_ref())?;
-    }
+/// A policy that was carried out as far as a judged release; nothing is written yet.
+pub(crate) struct Carried {
+    pub policy: Policy,
+    pub extract: Extract,
+    /// The release, unless it was refused; the answer says why.
+    pub made: Option<Box<Made>>,
+    pub answer: Published,
+    seed: u64,
+}
+
+/// Reads, anonymizes, judges and measures. `all` metrics are for comparisons. The outcome stays `refused` until the
+/// caller knows better.
+pub(crate) fn carry_out(
+    mut policy: Policy,
+    base: &Path,
+    seed: Option<u64>,
+    all: bool,
+    watcher: &dyn Watcher,
+    clock: &mut Clock,
+) -> Result<Carried, Problems> {
     watcher.phase("reading");
-    let seed = options.seed.map_or_else(system_seed, Ok)?;
-    let extract = source::load(&mut policy, &base, seed, &|done, total| watcher.at(done, total))?;
+    let seed = seed.map_or_else(system_seed, Ok)?;
+    let extract = source::load(&mut policy, base, seed, &|done, total| watcher.at(done, total))?;
     clock.lap("read");
     watcher.phase("anonymizing");
     let begun = Instant::now();
@@ -114,7 +118,7 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
     let mut answer = Published {
         version: VERSION,
         outcome: "refused",
-        release: target.display().to_string(),
+        release: String::new(),
         rows: 0,
         classes: 0,
         suppressed: 0,
@@ -127,21 +131,46 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
         seconds: BTreeMap::new(),
     };
     let made = match outcome {
-        Outcome::Made(made) => made,
+        Outcome::Made(made) => {
+            answer.rows = made.release.records();
+            answer.classes = made.release.classes.len() as u64;
+            answer.suppressed = made.release.suppressed;
+            answer.models = models(&policy, &made.release, &made.judgements);
+            answer.warnings.extend_from_slice(made.form.notes());
+            answer.utility = measure(&extract.table, &made, policy.k(), all).into_iter().collect();
+            Some(made)
+        }
         Outcome::Refused(reasons) => {
             answer.reasons = reasons.iter().map(Reason::from).collect();
-            answer.seconds = clock.seconds;
-            return Ok(answer);
+            None
         }
     };
-    answer.rows = made.release.records();
-    answer.classes = made.release.classes.len() as u64;
-    answer.suppressed = made.release.suppressed;
-    answer.models = models(&policy, &made.release, &made.judgements);
-    answer.warnings.extend_from_slice(made.form.notes());
-    answer.utility = measure(&extract.table, &made, policy.k()).into_iter().collect();
-    answer.outcome = if options.dry_run { "would publish" } else { "published" };
     clock.lap("judge");
+    answer.seconds = clock.seconds.clone();
+    Ok(Carried { policy, extract, made, answer, seed })
+}
+
+/// Publishes, or says why not.
+pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems> {
+    let mut clock = Clock::new();
+    let policy = read_policy(path)?;
+    let base = base_of(path);
+    let target = options.to.clone().unwrap_or_else(|| beside(&base, &policy.to));
+    if !options.dry_run {
+        // Said before the work, not after it.
+        must_be_free(&target, options.replace)?;
+        if target.exists() {
+            replaceable(&target)?;
+        }
+    }
+    if let Some((_, names)) = &options.picture {
+        axes(&policy, names.as_ref())?;
+    }
+    let carried = carry_out(policy, &base, options.seed, false, options.watcher, &mut clock)?;
+    let Carried { policy, extract, made, mut answer, seed } = carried;
+    answer.release = target.display().to_string();
+    let Some(made) = made else { return Ok(answer) };
+    answer.outcome = if options.dry_run { "would publish" } else { "published" };
     let picture = options.picture.as_ref().map(|(file, names)| draw(&policy, &made.release, file, names.as_ref()));
     let picture = picture.transpose()?;
     if !options.dry_run {
@@ -368,7 +397,7 @@ impl Job<'_> {
             classes: self.answer.classes,
             suppressed: self.answer.suppressed,
             models: self.answer.models.clone(),
-            utility: self.answer.utility.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect(),
+            utility: public(&self.answer.utility),
             seeded,
             notes: NOTES.iter().map(|n| (*n).to_owned()).collect(),
         };
@@ -398,6 +427,12 @@ const NOTES: &[&str] = &[
 
 fn parameters(p: &scumble::catalogue::Parameters) -> BTreeMap<String, String> {
     p.0.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect()
+}
+
+/// The metrics that recipients may know: those that follow from the release alone.
+fn public(utility: &BTreeMap<&'static str, f64>) -> BTreeMap<String, f64> {
+    let told = METRICS.iter().filter(|m| m.told == Told::Everybody);
+    told.filter_map(|m| Some((m.name.to_owned(), *utility.get(m.name)?))).collect()
 }
 
 fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {

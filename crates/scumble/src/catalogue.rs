@@ -11,7 +11,7 @@ use toml::de::DeTable;
 pub use crate::algorithm::ALGORITHMS;
 pub use crate::model::MODELS;
 pub use crate::perturb::METHODS as PERTURBATIONS;
-pub use crate::utility::{METRICS, RECORD_METRICS};
+pub use crate::utility::METRICS;
 
 /// A method a policy can name: what it is called, its manual page, its parameters, and how to make it.
 pub struct Entry<T> {
@@ -244,15 +244,14 @@ pub fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
     let algorithms = ALGORITHMS.iter().map(|e| ("algorithm", e.name, e.summary));
     let metrics = METRICS.iter().map(|e| ("metric", e.name, e.summary));
     let perturbations = PERTURBATIONS.iter().map(|m| ("perturbation", m.name, m.summary));
-    let of_records = RECORD_METRICS.iter().map(|e| ("metric", e.name, e.summary));
-    models.chain(algorithms).chain(metrics).chain(of_records).chain(perturbations).collect()
+    models.chain(algorithms).chain(metrics).chain(perturbations).collect()
 }
 
 /// The manual page of a name, if there is one.
 pub fn explain(name: &str) -> Option<String> {
     let models = MODELS.iter().map(|e| (e.name, e.manual()));
     let algorithms = ALGORITHMS.iter().map(|e| (e.name, e.manual()));
-    let metrics = METRICS.iter().map(|e| (e.name, e.about)).chain(RECORD_METRICS.iter().map(|e| (e.name, e.about)));
+    let metrics = METRICS.iter().map(|e| (e.name, e.about));
     let metrics = metrics.map(|(name, about)| (name, format!("# {name}\n\n{about}\n")));
     let perturbations = PERTURBATIONS.iter().map(|m| (m.name, format!("# {}\n\n{}\n", m.name, m.about)));
     models.chain(algorithms).chain(metrics).chain(perturbations).find(|(n, _)| *n == name).map(|(_, page)| page)

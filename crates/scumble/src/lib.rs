@@ -12,6 +12,7 @@
 //!   people around it;
 //! - [`policy`]: what a publisher promises, read from text;
 //! - [`model`], [`algorithm`], [`utility`]: the methods, one file each, listed in [`catalogue`];
+//! - [`query`]: what a table answers and a recipient estimates;
 //! - [`risk`]: re-identification risk, [`perturb`]: values changed before anything else,
 //!   [`exact`]: the arithmetic of verdicts, [`picture`]: a partitioning drawn.
 
@@ -26,6 +27,7 @@ pub mod picture;
 pub mod policy;
 pub mod problem;
 pub mod publish;
+pub mod query;
 pub mod register;
 pub mod release;
 pub mod risk;

@@ -11,7 +11,7 @@ use crate::model::{Concern, Measured};
 use crate::problem::Problem;
 use crate::release::{Form, Release, Shape, project};
 use crate::table::Table;
-use crate::utility::{METRICS, RECORD_METRICS};
+use crate::utility::{METRICS, Metric, Subject, Told};
 use rayon::prelude::*;
 
 /// What came of it.
@@ -131,16 +131,13 @@ fn judge_one(goal: &Goal<'_>, release: &Release, identities: &[EquivalenceClass]
     }
 }
 
-/// The metrics that say something about a release, by name: where a class shows a region how wide it is, where it shows
-/// a representative how far that is from the records. `k` is what the policy asks for, if it does.
-pub fn measure(table: &Table, made: &Made, k: Option<u64>) -> Vec<(&'static str, f64)> {
+/// The metrics of a release by name, those that say something about it; with those that take long if `all` are wanted.
+/// `k` is what the policy asks for, if it does.
+pub fn measure(table: &Table, made: &Made, k: Option<u64>, all: bool) -> Vec<(&'static str, f64)> {
     let release = &made.release;
     let k = k.unwrap_or_else(|| release.classes.iter().map(|c| c.count).min().unwrap_or(1));
-    let representatives = release.shape == Shape::Representatives;
-    let of_release = METRICS.iter().filter(|m| !m.of_regions || !representatives);
-    let mut measured: Vec<_> = of_release.map(|m| (m.name, (m.measure)(release, k))).collect();
-    if representatives {
-        measured.extend(RECORD_METRICS.iter().filter_map(|m| Some((m.name, (m.measure)(table, &made.form)?))));
-    }
-    measured
+    let subject = Subject { release, k, truth: Some((table, &made.form)) };
+    let wanted: Vec<&Metric> = METRICS.iter().filter(|m| all || m.told != Told::Comparison).collect();
+    let measured: Vec<_> = wanted.par_iter().map(|m| Some((m.name, (m.measure)(&subject)?))).collect();
+    measured.into_iter().flatten().collect()
 }

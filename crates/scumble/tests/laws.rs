@@ -13,4 +13,5 @@ mod laws {
     mod naive;
     mod policies;
     mod taxonomies;
+    mod utility;
 }

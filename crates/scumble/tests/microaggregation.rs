@@ -3,11 +3,12 @@
 //! repository) nothing is tested.
 
 use scumble::algorithm::Requirement;
-use scumble::catalogue::{ALGORITHMS, Entry, MODELS, Parameters, RECORD_METRICS};
+use scumble::catalogue::{ALGORITHMS, Entry, METRICS, MODELS, Parameters};
 use scumble::encode::encode;
 use scumble::publish::{Outcome, make};
 use scumble::table::{Attribute, Table};
 use scumble::taxonomy::{Intervals, Rule};
+use scumble::utility::Subject;
 use std::path::PathBuf;
 
 /// A reference set, every column a number; nothing if it is not there.
@@ -47,7 +48,11 @@ fn loss(table: &Table, method: &str, k: u64) -> f64 {
     let goal = [Requirement { name, parameters, model, attribute: None, on: None, register: None }];
     let (_, _, algorithm) = built(ALGORITHMS, "microaggregation", &[("method", method), ("effort", "1")]);
     match make(table, &*algorithm, &goal, 0, &|_, _| true) {
-        Outcome::Made(made) => 100.0 * (RECORD_METRICS[0].measure)(table, &made.form).expect("numbers"),
+        Outcome::Made(made) => {
+            let metric = METRICS.iter().find(|m| m.name == "sse").expect("is in the catalogue");
+            let subject = Subject { release: &made.release, k, truth: Some((table, &made.form)) };
+            100.0 * (metric.measure)(&subject).expect("numbers")
+        }
         Outcome::Refused(reasons) => panic!("{reasons:?}"),
     }
 }

@@ -2,18 +2,20 @@
 //! The format is described in `papers/README.md`.
 
 use scumble::algorithm::Requirement;
-use scumble::catalogue::{METRICS, MODELS, Parameters, RECORD_METRICS};
+use scumble::catalogue::{METRICS, MODELS, Parameters};
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::encode::{encode, encode_guard};
 use scumble::exact::{Ratio, effective_l};
 use scumble::model::{Concern, Distance, Measured, distance, frontier, smallest_c};
 use scumble::policy::Policy;
 use scumble::publish::{Outcome, judge, make};
+use scumble::query::Query;
 use scumble::register::{Register, RegisterColumn};
 use scumble::release::Release;
 use scumble::risk::assess;
 use scumble::table::{Attribute, Hidden, Role, Table};
 use scumble::taxonomy::{Rule, Taxonomy, parse_rows};
+use scumble::utility::Subject;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -132,14 +134,15 @@ impl Blocks {
             Some(rows) => Ok(published(&raw, rows)?),
             None => match make(&table, &*policy.algorithm.algorithm, &policy.requirements, 1, &|_, _| true) {
                 Outcome::Made(made) => {
-                    let measured = RECORD_METRICS.iter().map(|m| Some((m.name, (m.measure)(&table, &made.form)?)));
+                    let subject = Subject { release: &made.release, k: 1, truth: Some((&table, &made.form)) };
+                    let measured = METRICS.iter().map(|m| Some((m.name, (m.measure)(&subject)?)));
                     of_records = measured.flatten().collect();
                     Ok(made.release)
                 }
                 Outcome::Refused(reasons) => Err(reasons.iter().map(ToString::to_string).collect()),
             },
         };
-        Ok(Case { raw, made, of_records, policy, register: self.register.clone() })
+        Ok(Case { raw, made, of_records, policy, table, register: self.register.clone() })
     }
 }
 
@@ -189,6 +192,7 @@ fn published(raw: &Release, rows: &Rows) -> Result<Release, String> {
 /// What the lines of an `expect` block are about.
 struct Case {
     policy: Policy,
+    table: Table,
     raw: Release,
     /// What the algorithm made, or why it refused; or the `csv release` above.
     made: Result<Release, Vec<String>>,
@@ -294,14 +298,9 @@ impl Case {
             (_, Some((m, v))) => (m, false, v.trim()),
             _ => return Err("neither a known word nor `measure = value`".into()),
         };
-        let (name, arguments) = match measure.trim().split_once('(') {
-            Some((name, rest)) => (name, rest.strip_suffix(')').ok_or("a bracket is open")?),
-            None => (measure.trim(), ""),
-        };
-        let arguments: Vec<&str> = arguments.split(',').map(str::trim).filter(|a| !a.is_empty()).collect();
-        let found = match self.identity(release, classes, name, &arguments)? {
-            Some(found) => found,
-            None => sensitive(release, classes, name, &arguments)?.ok_or(format!("unknown measure `{name}`"))?,
+        let found = match measure.trim().strip_prefix("count ") {
+            Some(query) => self.count(release, query)?,
+            None => self.found(release, classes, measure)?,
         };
         let right = Ratio::parse(expected);
         let (x, y) = (found.to_f64(), right.map(Ratio::to_f64).ok_or_else(|| format!("`{expected}` is no number"))?);
@@ -312,6 +311,26 @@ impl Case {
             _ => (x - y).abs() <= 0.5000001 * 0.1f64.powi(digits as i32),
         };
         if near { Ok(()) } else { Err(format!("it is {found} ({x:.12})")) }
+    }
+
+    /// What a recipient of the release estimates: `count "Age = 38 and Disease = Heart"`.
+    fn count(&self, release: &Release, query: &str) -> Result<Measured, String> {
+        let text = query.strip_prefix('"').and_then(|q| q.strip_suffix('"')).ok_or("write the query in quotes")?;
+        let bound = Query::parse(text).and_then(|q| q.bind(&self.table.quasi, &self.table.sensitive));
+        let bound = bound.map_err(|problem| problem.to_string())?;
+        Ok(Measured::Real(bound.translate(&self.table, release).estimate(release)))
+    }
+
+    fn found(&self, release: &Release, classes: &[EquivalenceClass], measure: &str) -> Result<Measured, String> {
+        let (name, arguments) = match measure.trim().split_once('(') {
+            Some((name, rest)) => (name, rest.strip_suffix(')').ok_or("a bracket is open")?),
+            None => (measure.trim(), ""),
+        };
+        let arguments: Vec<&str> = arguments.split(',').map(str::trim).filter(|a| !a.is_empty()).collect();
+        match self.identity(release, classes, name, &arguments)? {
+            Some(found) => Ok(found),
+            None => Ok(sensitive(release, classes, name, &arguments)?.ok_or(format!("unknown measure `{name}`"))?),
+        }
     }
 
     /// Measures of sizes, risks, losses and taxonomies.
@@ -350,11 +369,13 @@ impl Case {
             (name, []) => match name.strip_prefix("risk ") {
                 Some(figure) => self.risk(release, figure)?,
                 None => match METRICS.iter().find(|m| m.name == name) {
-                    Some(metric) => Measured::Real((metric.measure)(release, k)),
-                    None => match self.of_records.iter().find(|(metric, _)| *metric == name) {
-                        Some(&(_, measured)) => Measured::Real(measured),
-                        None => return Ok(None),
-                    },
+                    Some(metric) => {
+                        let alone = (metric.measure)(&Subject { release, k, truth: None });
+                        let known = self.of_records.iter().find(|(metric, _)| *metric == name);
+                        let measured = alone.or(known.map(|(_, measured)| *measured));
+                        Measured::Real(measured.ok_or("it says nothing about this release")?)
+                    }
+                    None => return Ok(None),
                 },
             },
             _ => return Ok(None),
@@ -525,6 +546,7 @@ fn what_is_not_understood_is_wrong() {
         "class 1 : x 1, y 1",
         "raw k = 2",
         "link 1 : 2 records, x 1/2, y 1/2",
+        "count \"A >= 1 and S = y\" = 1",
     ] {
         assert_eq!(with(right), Vec::<String>::new(), "{right}");
     }
@@ -549,6 +571,9 @@ fn what_is_not_understood_is_wrong() {
         "holds m-invariance(m = 2)",
         "risk burglar max = 1/2",
         "k = 2 : x",
+        "count \"A = 1\" = 1",
+        "count \"B = 1\" = 2",
+        "count A = 1 = 2",
     ] {
         assert_eq!(with(wrong).len(), 1, "{wrong}: {:?}", with(wrong));
     }

@@ -11,6 +11,7 @@ use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::problem::Problem;
 use crate::release::{Form, Generalized, Member, Members};
 use crate::table::{Table, number_tuples_of};
+use crate::utility::Marginal;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -523,18 +524,12 @@ impl Cells {
             let t = &attribute.taxonomy;
             let mut counts = vec![0u64; t.leaves()];
             codes.iter().zip(&table.counts).for_each(|(&c, &n)| counts[c as usize] += u64::from(n));
-            let records_up_to: Vec<u64> = std::iter::once(0)
-                .chain(counts.iter().scan(0, |sum, n| {
-                    *sum += n;
-                    Some(*sum)
-                }))
-                .collect();
-            let in_run = |run: Run| records_up_to[run.last as usize + 1] - records_up_to[run.first as usize];
+            let marginal = Marginal::new(&counts);
             let cell = |level: usize, run: Run| match metric {
                 "iloss" => attribute.weight / heaviest * (t.size(run) - 1) as f64 / t.size(t.root()) as f64,
                 "precision" => level as f64 / t.levels().max(1) as f64,
                 // Up to what the leaves' own frequencies add, which is the same for every node.
-                "entropy" => (in_run(run).max(1) as f64).log2(),
+                "entropy" => marginal.bits(run),
                 _ => t.loss(run),
             };
             suppressed += fixed(if metric == "gcp" { 1.0 } else { cell(t.levels(), t.root()) });

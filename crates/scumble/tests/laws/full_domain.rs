@@ -11,6 +11,7 @@ use scumble::exact::Ratio;
 use scumble::model::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use scumble::release::{Form, Generalized, Member, Members, Release};
 use scumble::table::Table;
+use scumble::utility::Subject;
 use std::collections::BTreeMap;
 
 /// Levels, what is published at them, and who is left out.
@@ -85,14 +86,14 @@ fn holds_as_a_whole(published: &Table, r: &Requirement, classes: &Classes) -> bo
 }
 
 impl Node {
-    fn release(&self, table: &Table) -> Release {
+    fn form(&self) -> Form {
         let member = |(&row, &count): (&u32, &u64)| Member { row, count: count as u32 };
         let class = |(region, rows): (&Vec<Run>, &BTreeMap<u32, u64>)| Members {
             region: region.clone().into(),
             members: rows.iter().map(member).collect(),
         };
         let classes = self.classes.iter().map(class).collect();
-        Release::of(table, &Form::Generalized(Generalized::new(classes, self.out.iter().map(member).collect())))
+        Form::Generalized(Generalized::new(classes, self.out.iter().map(member).collect()))
     }
 
     fn height(&self) -> usize {
@@ -102,7 +103,10 @@ impl Node {
     /// By the definition on the manual page.
     fn lost(&self, table: &Table, metric: &str) -> f64 {
         if let Some(known) = METRICS.iter().find(|m| m.name == metric) {
-            return (known.measure)(&self.release(table), 1);
+            let form = self.form();
+            let release = &Release::of(table, &form);
+            let subject = Subject { release, k: 1, truth: Some((table, &form)) };
+            return (known.measure)(&subject).expect("it applies to regions");
         }
         let mut sum = 0.0;
         for (d, a) in table.quasi.iter().enumerate() {

@@ -23,7 +23,7 @@ fn gcp(name: &str, given: &[(&str, &str)], table: &Table, goal: &[Requirement]) 
     match make(table, &*algorithm, goal, 7, &|_, _| true) {
         Outcome::Made(made) => {
             assert_eq!(made.release.suppressed, 0);
-            Some((metric.measure)(&made.release, 1))
+            (metric.measure)(&Subject { release: &made.release, k: 1, truth: None })
         }
         Outcome::Refused(_) => None,
     }

@@ -3,10 +3,11 @@
 use super::cases::{Case, algorithm, cases, draws, k_anonymity, requirements};
 use proptest::prelude::*;
 use scumble::algorithm::{Goal, Requirement};
-use scumble::catalogue::{ALGORITHMS, RECORD_METRICS};
+use scumble::catalogue::{ALGORITHMS, METRICS};
 use scumble::release::{Form, Generalized, Member, Release, Shape};
 use scumble::table::{Attribute, Table};
 use scumble::taxonomy::{Scale, parse_date};
+use scumble::utility::Subject;
 use std::collections::BTreeMap;
 
 /// What microaggregation makes, or nothing if it refuses.
@@ -26,7 +27,8 @@ fn generalized(form: &Form) -> &Generalized {
 }
 
 fn sse(table: &Table, form: &Form) -> Option<f64> {
-    (RECORD_METRICS.iter().find(|m| m.name == "sse").expect("is in the catalogue").measure)(table, form)
+    let metric = METRICS.iter().find(|m| m.name == "sse").expect("is in the catalogue");
+    (metric.measure)(&Subject { release: &Release::of(table, form), k: 1, truth: Some((table, form)) })
 }
 
 /// The texts of a column in a class, one per record; a missing one is empty.
