@@ -122,6 +122,9 @@ fn warnings(list: &[String]) -> String {
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
+/// How many losses stand on a line.
+const PER_LINE: usize = 4;
+
 /// The answer of `publish`.
 pub fn published(a: &Published) -> String {
     if a.outcome == "refused" {
@@ -135,7 +138,8 @@ pub fn published(a: &Published) -> String {
     let _ = writeln!(out, "  {rows} in {classes}, {suppressed} suppressed\n");
     out.push_str(&promised(&a.models));
     let loss: Vec<String> = a.utility.iter().map(|(name, value)| format!("{name} {}", short(*value))).collect();
-    let _ = writeln!(out, "\n  loss: {}", loss.join(" · "));
+    let lines: Vec<String> = loss.chunks(PER_LINE).map(|line| line.join(" · ")).collect();
+    let _ = writeln!(out, "\n  loss: {}", lines.join("\n        "));
     for p in &a.perturbed {
         let more = [p.sse.map(|x| format!("SSE/SST {}", short(x))), p.epsilon.map(|x| format!("ε {}", short(x)))];
         let more: String = more.into_iter().flatten().map(|m| format!(", {m}")).collect();

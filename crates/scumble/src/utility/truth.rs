@@ -82,7 +82,7 @@ pub(super) fn entropy(of: &Subject<'_>) -> Option<f64> {
     let parts: Vec<(f64, f64)> = (0..table.quasi.len()).into_par_iter().map(one).collect();
     let (lost, most) = parts.into_iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     // What is left of equal sums is rounding.
-    Some(if lost <= most * 1e-12 { 0.0 } else { lost / most })
+    Some(if lost <= most * 1e-12 { 0.0 } else { (lost / most).min(1.0) })
 }
 
 pub(super) fn distribution(of: &Subject<'_>) -> Option<f64> {

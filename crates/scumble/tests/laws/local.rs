@@ -11,6 +11,7 @@ use scumble::encode::encode;
 use scumble::publish::{Outcome, make};
 use scumble::table::{Attribute, Table};
 use scumble::taxonomy::{Rule, parse_rows};
+use scumble::utility::Subject;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
