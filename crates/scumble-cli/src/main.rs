@@ -11,7 +11,7 @@ use scumble::problem::{Problem, Problems};
 use scumble_io::columns::ReadOptions;
 use scumble_io::publisher::Watcher;
 use scumble_io::staging::Slot;
-use scumble_io::{check, inspect, publisher};
+use scumble_io::{check, compare, inspect, publisher, query};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -92,6 +92,41 @@ enum Command {
         release: PathBuf,
         /// The column
         column: String,
+    },
+    /// Carry out policies as dry runs and show side by side what they risk, lose, and let a recipient count
+    Compare {
+        /// Policies; paths in them are relative to their folders
+        #[arg(required = true)]
+        policies: Vec<PathBuf>,
+        /// COUNT queries, one per line, whose answers are compared with the truth (see `query`)
+        #[arg(long, value_name = "FILE", conflicts_with = "queries")]
+        workload: Option<PathBuf>,
+        /// How many random queries to ask instead
+        #[arg(long, value_name = "N", default_value_t = 1000)]
+        queries: usize,
+        /// Reproducible randomness
+        #[arg(long, value_name = "NUMBER")]
+        seed: Option<u64>,
+        /// Draw loss and risk as SVG
+        #[arg(long, value_name = "FILE")]
+        picture: Option<PathBuf>,
+        /// The loss in the picture
+        #[arg(long, value_name = "NAME", default_value = "gcp")]
+        metric: String,
+    },
+    /// Estimate from a release how many records meet conditions
+    ///
+    /// A query is `age in [30, 40] and job in (Writer, Dancer) and disease = HIV`: ranges of numbers, dates and ordered
+    /// categories, also with `>=`, `>`, `<=`, `<`; values or groups of values of the others; quotes around names with
+    /// spaces.
+    Query {
+        /// The release's folder
+        release: PathBuf,
+        /// The query
+        query: Option<String>,
+        /// A file of queries, one per line; `#` starts a comment
+        #[arg(long, value_name = "FILE", conflicts_with = "query")]
+        workload: Option<PathBuf>,
     },
     /// Build or check how values generalize
     Taxonomy {
@@ -236,6 +271,22 @@ fn run(command: Command) -> Result<Answer, Problems> {
         Command::Estimate { release, column } => {
             let answer = scumble_io::estimate::estimate(&release, &column)?;
             Ok(Answer { text: show::estimated(&answer), json: to_json(&answer)?, yes: true })
+        }
+        Command::Compare { policies, workload, queries, seed, picture, metric } => {
+            let watcher = watch::Terminal::new();
+            let options = compare::Options { seed, workload, queries, metric, picture, watcher: &watcher };
+            let answer = compare::compare(&policies, &options);
+            watcher.clear();
+            let answer = answer?;
+            Ok(Answer { text: show::compared(&answer), json: to_json(&answer)?, yes: true })
+        }
+        Command::Query { release, query: text, workload } => {
+            let queries = query::read(text.as_deref(), workload.as_deref())?;
+            let watcher = watch::Terminal::new();
+            let answer = query::query(&release, &queries, &watcher);
+            watcher.clear();
+            let answer = answer?;
+            Ok(Answer { text: show::answered(&answer), json: to_json(&answer)?, yes: true })
         }
         Command::Taxonomy { command } => taxonomy::run(command),
         Command::Explain { name } => explain(name.as_deref()),

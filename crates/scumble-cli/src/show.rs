@@ -3,8 +3,10 @@
 use scumble::problem::{Problem, Problems};
 use scumble_io::answer::{Model, Number, Published, Reason};
 use scumble_io::check::Checked;
+use scumble_io::compare::{Compared, Row};
 use scumble_io::estimate::{Estimate, Estimated};
 use scumble_io::inspect::{Inspection, SinglingOut};
+use scumble_io::query::Answered;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -174,6 +176,59 @@ fn short(x: f64) -> String {
         return grouped(x as u64);
     }
     if x >= 1000.0 { format!("{x:.0}") } else { format!("{x:.4}") }
+}
+
+/// The answer of `compare`: a column for every policy.
+pub fn compared(a: &Compared) -> String {
+    let rows = &a.policies;
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    let mut line = |name: String, cell: &dyn Fn(&Row) -> Option<String>| {
+        let cells: Vec<Option<String>> = rows.iter().map(cell).collect();
+        if cells.iter().any(Option::is_some) {
+            let cells = cells.into_iter().map(|c| c.unwrap_or_else(|| "–".into()));
+            lines.push(std::iter::once(name).chain(cells).collect());
+        }
+    };
+    let made = |r: &Row, text: String| (r.outcome != "refused").then_some(text);
+    line("policy".into(), &|r| Some(r.policy.clone()));
+    line("algorithm".into(), &|r| Some(r.algorithm.clone()));
+    line("outcome".into(), &|r| Some(r.outcome.into()));
+    let mut named: Vec<String> = Vec::new();
+    let title = |m: &Model| [name_of(m), about(m)].join(" ").trim_end().to_owned();
+    for m in rows.iter().flat_map(|r| &r.models).map(title) {
+        if !named.contains(&m) {
+            named.push(m);
+        }
+    }
+    for name in named {
+        line(name.clone(), &|r| Some(number(&r.models.iter().find(|m| title(m) == name)?.measured)));
+    }
+    line("classes".into(), &|r| made(r, grouped(r.classes)));
+    line("suppressed".into(), &|r| made(r, grouped(r.suppressed)));
+    line("risk, highest".into(), &|r| Some(number(&r.risk.as_ref()?.prosecutor.max)));
+    line("risk, average".into(), &|r| Some(format!("{:.4}", r.risk.as_ref()?.prosecutor.average)));
+    for metric in scumble::catalogue::METRICS {
+        line(metric.name.into(), &|r| r.utility.get(metric.name).map(|x| short(*x)));
+    }
+    let asked = rows.iter().find_map(|r| r.queries.as_ref()).map_or(0, |q| q.number);
+    line(format!("error of {asked} queries, median"), &|r| Some(share(r.queries.as_ref()?.median)));
+    line("error, 90 % are below".into(), &|r| Some(share(r.queries.as_ref()?.p90)));
+    line("seconds".into(), &|r| r.seconds.get("total").map(|s| format!("{s:.2}")));
+    let mut out = table(&lines);
+    for r in rows.iter().filter(|r| r.outcome == "refused") {
+        let _ = write!(out, "\n{} was refused:\n\n{}", r.policy, reasons(&r.reasons));
+    }
+    if let Some(file) = &a.picture {
+        let _ = writeln!(out, "\nDrew {file}.");
+    }
+    out
+}
+
+/// The answer of `query`.
+pub fn answered(a: &Answered) -> String {
+    let mut lines = vec![vec!["about".to_owned(), "query".into()]];
+    lines.extend(a.answers.iter().map(|c| vec![format!("{:.1}", c.estimate), c.query.clone()]));
+    format!("{}{}", table(&lines), warnings(&a.warnings))
 }
 
 /// The answer of `check`.

@@ -46,6 +46,7 @@ fn timeless(line: &str) -> String {
     let elided = phases.iter().map(|p| format!("\"{p}\": ")).find(|key| line.trim_start().starts_with(key.as_str()));
     match line.find(|c: char| c != ' ').map(|indent| line.split_at(indent)) {
         Some((indent, rest)) if rest.starts_with("time: ") => format!("{indent}time: [..]\n"),
+        Some((indent, rest)) if rest.starts_with("seconds  ") => format!("{indent}seconds  [..]\n"),
         Some((indent, rest)) if elided.is_some() && !rest.contains('{') => {
             format!("{indent}{}[..]\n", elided.unwrap_or_default())
         }
@@ -110,6 +111,7 @@ pages! {
     wrong_release: "wrong-release.md",
     impossible: "impossible.md",
     edge_cases: "edge-cases.md",
+    utility: "utility.md",
     perturb: "perturb.md",
 }
 

@@ -204,7 +204,13 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     };
     options.watcher.phase("checking");
     let altered = plan.sha256.is_some() && plan.sha256 != read.sha256;
-    let release = understand(&plan, &read, register.as_ref(), options.picture.is_some()).map_err(|mut problems| {
+    let people = |name: &str| {
+        let known = register.as_ref().and_then(|r| column(r, name).ok());
+        known.map_or_else(Vec::new, |c| c.values.iter().map(str::to_owned).collect())
+    };
+    let matters = register.is_some() || options.picture.is_some();
+    let meaning = Meaning { matters, together: false, others: &people };
+    let release = understand(&plan, &read, &meaning).map_err(|mut problems| {
         if altered {
             let reason = changed();
             problems.push(Problem { message: reason.message, hint: reason.hint });
@@ -412,23 +418,55 @@ fn column<'a>(read: &'a columns::Columns, name: &str) -> Result<&'a Column, Prob
     found.ok_or_else(|| Problem::new(format!("column `{name}` was not read")).into())
 }
 
+/// What of a table must be understood.
+struct Meaning<'a> {
+    /// Whether the meaning of values is needed, or only whether they are equal.
+    matters: bool,
+    /// Whether sensitive attributes are to be counted together.
+    together: bool,
+    /// Values of a column that must have a meaning beside those of the table.
+    others: &'a dyn Fn(&str) -> Vec<String>,
+}
+
+/// Reads a published release so that its values mean something. `named` says for a column with its rule and its labels
+/// which values will be asked about. Returns what the reader should know beside it.
+pub(crate) fn open(
+    folder: &Path,
+    named: &dyn Fn(&str, Option<&Rule>, &[&str]) -> Vec<String>,
+    watcher: &dyn Watcher,
+) -> Result<(Release, Vec<String>), Problems> {
+    if !folder.join(manifest::FILE).exists() {
+        return Err(Problem::new(format!("`{}` is not the folder of a release", folder.display()))
+            .hint("it should hold `manifest.json` and the data")
+            .into());
+    }
+    let m = manifest::read(folder)?;
+    let file = folder.join(&m.data.file);
+    let plan = from_manifest(&m, folder, file)?;
+    watcher.phase("reading");
+    let names: Vec<String> = plan.quasi.iter().chain(&plan.sensitive).map(|w| w.name.clone()).collect();
+    let read = columns::read(&plan.file, &plan.read, Some(&names), &|done, total| watcher.at(done, total))?;
+    let others = |name: &str| {
+        let rule = plan.quasi.iter().chain(&plan.sensitive).find(|w| w.name == name).and_then(|w| w.rule.as_ref());
+        let labels = column(&read, name).map_or_else(|_| Vec::new(), |c| c.values.iter().collect());
+        named(name, rule, &labels)
+    };
+    let release = understand(&plan, &read, &Meaning { matters: true, together: true, others: &others })?;
+    let altered = plan.sha256 != read.sha256;
+    Ok((release, altered.then(|| changed().message).into_iter().collect()))
+}
+
 /// The release that the table is. Where only equality of values matters their meaning is not looked into.
-fn understand(
-    plan: &Plan,
-    read: &columns::Columns,
-    register: Option<&columns::Columns>,
-    drawn: bool,
-) -> Result<Release, Problems> {
+fn understand(plan: &Plan, read: &columns::Columns, meaning: &Meaning<'_>) -> Result<Release, Problems> {
     let (mut quasi, mut sensitive) = (Vec::new(), Vec::new());
     let (mut quasi_labels, mut sensitive_labels) = (Vec::new(), Vec::new());
     for w in &plan.quasi {
         let c = column(read, &w.name)?;
         let labels: Vec<&str> =
             c.values.iter().map(|v| if plan.missing.iter().any(|m| m == v) { "" } else { v }).collect();
-        let known = register.and_then(|r| column(r, &w.name).ok());
-        let others: Vec<&str> = known.map_or_else(Vec::new, |c| c.values.iter().collect());
-        let meaning_matters = register.is_some() || drawn;
-        let rule = w.rule.as_ref().filter(|_| meaning_matters).unwrap_or(&Rule::Flat);
+        let others = (meaning.others)(&w.name);
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        let rule = w.rule.as_ref().filter(|_| meaning.matters).unwrap_or(&Rule::Flat);
         let taxonomy = published_taxonomy(&w.name, rule, w.rows.clone(), &labels, &others)?;
         let runs: Vec<Option<Run>> = labels.iter().map(|l| taxonomy.parse(l)).collect();
         let unknown = runs.iter().filter(|r| r.is_none()).count();
@@ -455,7 +493,8 @@ fn understand(
         sensitive_labels.push(Labelled { codes: &c.codes, runs: codes.iter().map(|&c| Run::new(c, c)).collect() });
         sensitive.push(guard);
     }
-    let joint = plan.requirements.iter().any(|r| r.model.promise().concerns == Concern::Joint);
+    let asked = meaning.together && plan.sensitive.len() > 1;
+    let joint = asked || plan.requirements.iter().any(|r| r.model.promise().concerns == Concern::Joint);
     let joined = joint.then(|| {
         let published = published(&sensitive);
         let leaves = |l: &Labelled<'_>| l.codes.iter().map(|&c| l.runs[c as usize].first).collect::<Vec<u32>>();
@@ -480,8 +519,17 @@ fn published_taxonomy(
     labels: &[&str],
     others: &[&str],
 ) -> Result<Taxonomy, Problems> {
-    // A masked label stands for a text of its length, which only has to be one that the label masks.
-    let stand_ins: Vec<String> = labels.iter().map(|label| unmask(label)).collect();
+    // A masked label stands for a text of its length, which only has to be one that the label masks. It is made up where
+    // no other text is such a one.
+    let mut known: Vec<(usize, &str)> = others.iter().map(|text| (text.len(), *text)).collect();
+    known.sort_unstable();
+    let masks = |label: &str| {
+        let kept = label.trim_end_matches('*');
+        let next = known.partition_point(|&(len, text)| (len, text) < (label.len(), kept));
+        kept != label && known.get(next).is_some_and(|(len, text)| *len == label.len() && text.starts_with(kept))
+    };
+    let stand_in = |label: &&str| if masks(label) { String::new() } else { unmask(label) };
+    let stand_ins: Vec<String> = labels.iter().map(stand_in).collect();
     let mut texts: Vec<&str> = others.to_vec();
     for (label, stand_in) in labels.iter().zip(&stand_ins) {
         match rule {

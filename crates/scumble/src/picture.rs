@@ -14,12 +14,16 @@
 //! One thing remains. Bands stand in the order of the codes, so where a class publishes one leaf of a node and others
 //! publish the node, the picture shows whether the node has leaves before it, after it, or both.
 
+mod comparison;
+
 use crate::class::Run;
 use crate::release::Release;
 use crate::table::Attribute;
 use crate::taxonomy::{Decimal, Scale, Taxonomy, parse_date};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+
+pub use comparison::{Point, comparison};
 
 /// Size of the plot in pixels.
 const PLOT: (f64, f64) = (640.0, 520.0);
