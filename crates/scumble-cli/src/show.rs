@@ -227,7 +227,10 @@ pub fn compared(a: &Compared) -> String {
 /// The answer of `query`.
 pub fn answered(a: &Answered) -> String {
     let mut lines = vec![vec!["about".to_owned(), "query".into()]];
-    lines.extend(a.answers.iter().map(|c| vec![format!("{:.1}", c.estimate), c.query.clone()]));
+    // An expectation of many records is not known to a tenth of one; one of a part of a record is.
+    let decimals = |x: f64| if x >= 100.0 { 0 } else { 1 + 2 * usize::from(x < 1.0) };
+    let shown = |x: f64| format!("{x:.*}", decimals(x));
+    lines.extend(a.answers.iter().map(|c| vec![shown(c.estimate), c.query.clone()]));
     format!("{}{}", table(&lines), warnings(&a.warnings))
 }
 

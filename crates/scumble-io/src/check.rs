@@ -428,13 +428,12 @@ struct Meaning<'a> {
     others: &'a dyn Fn(&str) -> Vec<String>,
 }
 
-/// Reads a published release so that its values mean something. `named` says for a column with its rule and its labels
-/// which values will be asked about. Returns what the reader should know beside it.
-pub(crate) fn open(
-    folder: &Path,
-    named: &dyn Fn(&str, Option<&Rule>, &[&str]) -> Vec<String>,
-    watcher: &dyn Watcher,
-) -> Result<(Release, Vec<String>), Problems> {
+/// Which values of a column will be asked about, given its name, its rule and its labels.
+pub(crate) type Named<'a> = &'a dyn Fn(&str, Option<&Rule>, &[&str]) -> Vec<String>;
+
+/// Reads a published release so that its values, and those that are named, mean something. Returns what the reader
+/// should know beside it.
+pub(crate) fn open(folder: &Path, named: Named<'_>, watcher: &dyn Watcher) -> Result<(Release, Vec<String>), Problems> {
     if !folder.join(manifest::FILE).exists() {
         return Err(Problem::new(format!("`{}` is not the folder of a release", folder.display()))
             .hint("it should hold `manifest.json` and the data")

@@ -389,7 +389,7 @@ impl Bound {
         };
         if self.joins_sensitive()
             && let Some((i, Some(Hidden::Joint(tuples)))) =
-                release.sensitive.iter().map(|a| a.hidden.as_ref()).enumerate().last()
+                release.sensitive.iter().map(|a| a.hidden.as_ref()).enumerate().next_back()
         {
             let all = |code| self.sensitive.iter().all(|a| a.leaves[tuples[code as usize][a.attribute] as usize]);
             return counted(i, &all);

@@ -279,7 +279,7 @@ pub(super) fn correlation(of: &Subject<'_>) -> Option<f64> {
     };
     let changes: Vec<f64> = pairs.par_iter().map(change).collect::<Vec<_>>().into_iter().flatten().collect();
     let mean = changes.iter().sum::<f64>() / changes.len() as f64;
-    (!changes.is_empty()).then(|| if mean < 1e-12 { 0.0 } else { mean })
+    (!changes.is_empty()).then_some(if mean < 1e-12 { 0.0 } else { mean })
 }
 
 /// The groups of values that a cell may lie in, with the share of each.

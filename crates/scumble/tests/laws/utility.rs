@@ -62,7 +62,7 @@ fn worlds(release: &Release) -> Vec<(Point, Vec<u32>, f64)> {
             for (a, &run) in release.quasi.iter().zip(&class.region) {
                 let values = values(&a.taxonomy, run);
                 let each = 1.0 / values.len() as f64;
-                let with = |(p, w): &(Point, f64), v: &String| ([&p[..], &[v.clone()]].concat(), w * each);
+                let with = |(p, w): &(Point, f64), v: &String| ([&p[..], std::slice::from_ref(v)].concat(), w * each);
                 points = points.iter().flat_map(|p| values.iter().map(move |v| with(p, v))).collect();
             }
         }
