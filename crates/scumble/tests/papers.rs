@@ -1,7 +1,7 @@
 //! Runs every worked example in `papers/`: tables, policies and what the literature (or our recomputation of it) expects.
 //! The format is described in `papers/README.md`.
 
-use scumble::algorithm::Requirement;
+use scumble::algorithm::{Goal, Requirement, solutions};
 use scumble::catalogue::{METRICS, MODELS, Parameters};
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::encode::{encode, encode_guard};
@@ -210,6 +210,7 @@ impl Case {
             "frontier" => return same(&show_frontier(&counts(rest)?), tail),
             "negate" => return same(&negations(rest)?, tail),
             "force" => return self.force(rest, tail),
+            "minimal" => return self.minimal(tail),
             "raw" => return self.about(&self.raw, line.strip_prefix("raw ").unwrap_or(line)),
             // About counts alone, so no release is needed.
             _ if word.starts_with("entropy(") => return self.about(&self.raw, line),
@@ -274,6 +275,14 @@ impl Case {
         let judgement = &judge(release, &[asked]).map_err(|unfit| format!("{unfit:?}"))?[0];
         let word = if judgement.holds { "holds" } else { "breaks" };
         if judgement.holds == expected { Ok(()) } else { Err(format!("it {word}: {}", judgement.measured)) }
+    }
+
+    /// Levels of all minimal full-domain generalizations that keep the models: `minimal : 0 1, 1 0`.
+    fn minimal(&self, expected: &str) -> Check {
+        let goal = Goal::new(&self.table, &self.policy.requirements);
+        let found = solutions(&self.table, &goal, 0).map_err(|refusal| format!("{:?}", refusal.0))?;
+        let show = |levels: &Vec<usize>| levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        same(&found.minimal.iter().map(show).collect::<Vec<_>>().join(", "), expected)
     }
 
     /// What else must be lifted when a leaf is lifted to its parent: `force sub-tree Job Engineer : Engineer, Lawyer`.
