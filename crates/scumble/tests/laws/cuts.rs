@@ -244,20 +244,22 @@ fn nothing_costs_less_than_k_optimize() {
     });
 }
 
+/// What every value of every quasi-identifier shows.
+type Labels = Vec<BTreeMap<u32, String>>;
+
 /// Every value is shown by a node above it, and a label has one meaning: the values that show it.
-fn labels(table: &Table, form: &Generalized) -> Result<Vec<BTreeMap<u32, (String, u64)>>, TestCaseError> {
+fn labels(table: &Table, form: &Generalized) -> Result<Labels, TestCaseError> {
     let written_in = form.quasi.as_ref().unwrap_or(&table.quasi);
     let mut shown = vec![BTreeMap::new(); table.quasi.len()];
     for class in &form.classes {
         for m in &class.members {
             for (d, &run) in class.region.iter().enumerate() {
-                let taxonomy = &written_in[d].taxonomy;
-                let label = (taxonomy.label(run).into_owned(), taxonomy.size(run));
+                let label = written_in[d].taxonomy.label(run).into_owned();
                 let code = table.quasi_codes[d][m.row as usize];
                 let known = shown[d].entry(code).or_insert_with(|| label.clone());
                 prop_assert_eq!(&*known, &label, "a value is shown in two ways");
-                let node = table.quasi[d].taxonomy.parse(&label.0);
-                prop_assert!(node.is_some_and(|node| node.contains(code)), "`{}` is no node above the value", label.0);
+                let node = table.quasi[d].taxonomy.parse(&label);
+                prop_assert!(node.is_some_and(|node| node.contains(code)), "`{}` is no node above the value", label);
             }
         }
     }
@@ -298,11 +300,7 @@ fn siblings_lose_no_more_than_sub_trees_and_say_what_they_mean() {
 }
 
 /// Of the values that show a label, those below another node, or between two places.
-fn nothing_more_can_be_shown_by_itself(
-    table: &Table,
-    goal: &[Requirement],
-    shown: &[BTreeMap<u32, (String, u64)>],
-) -> Law {
+fn nothing_more_can_be_shown_by_itself(table: &Table, goal: &[Requirement], shown: &Labels) -> Law {
     for (dim, values) in shown.iter().enumerate() {
         let taxonomy = &table.quasi[dim].taxonomy;
         if taxonomy.is_ordered() {
@@ -311,18 +309,18 @@ fn nothing_more_can_be_shown_by_itself(
         let nodes: BTreeSet<Run> = (0..taxonomy.leaves() as u32)
             .flat_map(|leaf| (0..=taxonomy.levels()).map(move |level| taxonomy.at_level(leaf, level)))
             .collect();
-        for label in values.values().map(|(label, _)| label).collect::<BTreeSet<_>>() {
+        for label in values.values().collect::<BTreeSet<_>>() {
             for &node in &nodes {
-                let moves = |leaf: &u32| node.contains(*leaf) && values[leaf].0 == *label;
-                let all = values.keys().filter(|leaf| values[leaf].0 == *label).count();
+                let moves = |leaf: &u32| node.contains(*leaf) && values[leaf] == *label;
+                let all = values.keys().filter(|leaf| values[leaf] == *label).count();
                 let moved = values.keys().filter(|leaf| moves(leaf)).count();
                 if moved == 0 || moved == all {
                     continue;
                 }
                 // Runs are only names here: every label has one of its own.
                 let name = |d: usize, leaf: u32| {
-                    let label = &shown[d][&leaf].0;
-                    let first = shown[d].iter().find(|(_, (other, _))| other == label).expect("itself").0;
+                    let label = &shown[d][&leaf];
+                    let first = shown[d].iter().find(|(_, other)| *other == label).expect("itself").0;
                     Run::new(*first, *first)
                 };
                 let finer =
