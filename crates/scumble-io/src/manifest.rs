@@ -83,6 +83,9 @@ pub struct ColumnNote {
     /// How its values generalize.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub taxonomy: Option<TaxonomyNote>,
+    /// Labels that do not stand for all below them, each with what is shown by itself: `Professional`, but not `Lawyer`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub exceptions: BTreeMap<String, Vec<String>>,
     /// How its values were changed: methods with their parameters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub perturbed: BTreeMap<String, String>,
@@ -205,7 +208,9 @@ pub fn column_notes(policy: &Policy, extract: &Extract, release: &Release) -> Ve
         let steps = a.map_or(&[][..], |a| &a.perturb);
         let perturbed = steps.iter().map(|s| (s.name().to_owned(), s.parameter())).collect();
         let drawn_from = extract.perturbed.iter().find(|(n, _)| n == name).and_then(|(_, change)| change.values);
-        ColumnNote { name: name.clone(), role, taxonomy, perturbed, drawn_from }
+        let own = release.quasi.iter().find(|q| q.name == *name);
+        let exceptions = own.map_or(BTreeMap::new(), |q| q.taxonomy.exceptions().iter().cloned().collect());
+        ColumnNote { name: name.clone(), role, taxonomy, exceptions, perturbed, drawn_from }
     };
     extract.layout.iter().map(|c| note(&c.name)).collect()
 }

@@ -51,6 +51,8 @@ pub struct Taxonomy {
     labels: HashMap<String, u32>,
     /// What a node is called at a level that only renames it.
     aliases: HashMap<(u32, u32), String>,
+    /// See [`Taxonomy::exceptions`].
+    exceptions: Vec<(String, Vec<String>)>,
 }
 
 impl Taxonomy {
@@ -58,6 +60,27 @@ impl Taxonomy {
     /// published.
     pub(crate) fn unpublished(texts: Vec<String>) -> Taxonomy {
         grow(Scale::Nominal, texts, Vec::new(), false, 1, |_, _| Cow::Borrowed("(anything)"))
+    }
+
+    /// A taxonomy of a recoding's own: groups of leaves with their labels, and above them a root that is not published.
+    /// `exceptions` are as in [`Taxonomy::exceptions`].
+    pub(crate) fn of_groups(groups: Vec<(String, Vec<String>)>, exceptions: Vec<(String, Vec<String>)>) -> Taxonomy {
+        let labels: Vec<&str> =
+            groups.iter().flat_map(|(label, leaves)| leaves.iter().map(|_| label.as_str())).collect();
+        let leaves: Vec<String> = groups.iter().flat_map(|(_, leaves)| leaves).cloned().collect();
+        let mut root = ROOT.to_owned();
+        while labels.contains(&root.as_str()) || leaves.contains(&root) {
+            root.push_str(ROOT);
+        }
+        let label =
+            |level: usize, leaf: usize| if level == 1 { Cow::Borrowed(labels[leaf]) } else { Cow::Borrowed(&*root) };
+        Taxonomy { exceptions, ..grow(Scale::Nominal, leaves, Vec::new(), false, 2, label) }
+    }
+
+    /// Labels that do not stand for all that the publisher's taxonomy has below them, each with what is shown by itself:
+    /// `Professional`, but not `Lawyer`. Only a recoding of siblings has such.
+    pub fn exceptions(&self) -> &[(String, Vec<String>)] {
+        &self.exceptions
     }
 
     /// Number of leaf codes.
@@ -305,6 +328,7 @@ pub(crate) fn grow<'a>(
         ladder: Vec::with_capacity(levels),
         labels: HashMap::with_capacity(n),
         aliases: HashMap::new(),
+        exceptions: Vec::new(),
         leaves: Vec::new(),
     };
     for (i, text) in leaves.iter().enumerate() {

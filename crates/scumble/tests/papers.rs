@@ -226,6 +226,12 @@ impl Case {
         let (word, rest) = head.split_once(' ').unwrap_or((head, ""));
         match word {
             "class" => same(&show_histograms(release, self.class(release, rest)?), tail),
+            "means" => {
+                let (column, label) = rest.split_once(' ').ok_or("give a column and a label")?;
+                let t = &release.quasi[place(&release.quasi, column)?].taxonomy;
+                let run = t.parse(label).ok_or("no such label")?;
+                same(&(run.first..=run.last).map(|leaf| t.leaf(leaf)).collect::<Vec<_>>().join(", "), tail)
+            }
             "link" => same(&link(release, rest)?, tail),
             "holds" => self.keeps(release, rest, true),
             "breaks" => self.keeps(release, rest, false),

@@ -37,7 +37,7 @@
 //! Wang, Yu and Chakraborty, "Bottom-up generalization: a data mining solution to privacy protection", 2004.
 
 use super::cut::{Cuts, Worth, is_free};
-use super::top_down::{SCORE, Score, specialize};
+use super::top_down::{How, SCORE, Score, specialize};
 use super::{Algorithm, Goal, Progress, Refusal};
 use crate::catalogue::Entry;
 use crate::class::Run;
@@ -76,7 +76,7 @@ impl Algorithm for BottomUp {
             }
         }
         let mut cuts = climb.cuts;
-        specialize(&mut cuts, &worth, self.score, progress);
+        specialize(&mut cuts, &worth, How { score: self.score, siblings: false }, progress);
         Ok(Form::Generalized(cuts.form()))
     }
 }
@@ -235,7 +235,7 @@ impl<'a> Climb<'a> {
     }
 
     fn at_top(&self) -> bool {
-        (0..self.candidates.len()).all(|dim| self.cuts.runs(dim).count() == 1)
+        (0..self.candidates.len()).all(|dim| self.cuts.runs(dim).len() == 1)
     }
 
     /// Everything to its root.

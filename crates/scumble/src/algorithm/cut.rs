@@ -11,12 +11,14 @@ use crate::release::{Generalized, Member, Members};
 use crate::table::{Table, number_tuples};
 use crate::taxonomy::Taxonomy;
 use hashbrown::HashMap;
+use std::collections::BTreeSet;
 
 /// The cuts of all quasi-identifiers, and the groups they make.
 pub(super) struct Cuts<'a> {
     pub table: &'a Table,
     pub goal: &'a Goal<'a>,
-    /// The run that each leaf of each quasi-identifier shows.
+    /// The run that each leaf of each quasi-identifier shows: the runs of the cut, or nodes that stand for those of their
+    /// leaves that show them (siblings).
     shown: Vec<Vec<Run>>,
     pub views: Vec<View>,
 }
@@ -141,9 +143,14 @@ impl<'a> Cuts<'a> {
         goal.impossible(&class(table, table.top(), &rows))
     }
 
-    /// The runs of a quasi-identifier's cut, in order.
-    pub fn runs(&self, dim: usize) -> impl Iterator<Item = Run> {
-        self.below(dim, self.table.quasi[dim].taxonomy.root())
+    /// What a quasi-identifier shows.
+    pub fn runs(&self, dim: usize) -> BTreeSet<Run> {
+        self.shown[dim].iter().copied().collect()
+    }
+
+    /// The leaves that show a run.
+    pub fn leaves(&self, dim: usize, run: Run) -> Vec<u32> {
+        (run.first..=run.last).filter(|&leaf| self.shown[dim][leaf as usize] == run).collect()
     }
 
     /// The run that a leaf shows.
@@ -179,8 +186,8 @@ impl<'a> Cuts<'a> {
 
     /// Replaces a run by its pieces. Returns the groups of each view that are new or smaller.
     pub fn split(&mut self, dim: usize, run: Run, pieces: &[Run]) -> Vec<Vec<usize>> {
-        for &piece in pieces {
-            self.shown[dim][piece.first as usize..=piece.last as usize].fill(piece);
+        for leaf in self.leaves(dim, run) {
+            self.shown[dim][leaf as usize] = pieces[piece_of(pieces, leaf)];
         }
         let table = self.table;
         self.views.iter_mut().map(|view| view.split(table, dim, run, pieces)).collect()
@@ -198,14 +205,18 @@ impl<'a> Cuts<'a> {
 
     /// The classes that the cuts make of all columns together.
     pub fn form(&self) -> Generalized {
-        let dims = 0..self.table.quasi.len();
-        let shown: Vec<Vec<u32>> = dims
-            .map(|d| self.table.quasi_codes[d].iter().map(|&c| self.shown[d][c as usize].first).collect())
-            .collect();
+        self.form_as(&self.shown)
+    }
+
+    /// The classes if every leaf shows this; different runs of a quasi-identifier begin at different leaves.
+    pub fn form_as(&self, shown: &[Vec<Run>]) -> Generalized {
+        let column = |(codes, runs): (&Vec<u32>, &Vec<Run>)| codes.iter().map(|&c| runs[c as usize].first).collect();
+        let columns: Vec<Vec<u32>> = self.table.quasi_codes.iter().zip(shown).map(column).collect();
         let sizes: Vec<u64> = self.table.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
-        let (numbers, firsts) = number_tuples(&shown.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes);
+        let (numbers, firsts) = number_tuples(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes);
         let region = |row: u32| -> Box<[Run]> {
-            shown.iter().zip(&self.shown).map(|(firsts, runs)| runs[firsts[row as usize] as usize]).collect()
+            let cell = |(codes, runs): (&Vec<u32>, &Vec<Run>)| runs[codes[row as usize] as usize];
+            self.table.quasi_codes.iter().zip(shown).map(cell).collect()
         };
         let mut classes: Vec<Members> =
             firsts.iter().map(|&row| Members { region: region(row), members: Vec::new() }).collect();
@@ -312,9 +323,11 @@ fn parts(table: &Table, dim: usize, pieces: &[Run], rows: &[u32]) -> Vec<(Vec<u3
     parts
 }
 
-/// Which of the neighbouring pieces holds the leaf.
+/// Which of the pieces holds the leaf. They stand side by side in order, or the first lies within the second, which has
+/// the others.
 pub(super) fn piece_of(pieces: &[Run], leaf: u32) -> usize {
-    pieces.partition_point(|piece| piece.last < leaf)
+    let i = pieces.partition_point(|piece| piece.last < leaf);
+    if pieces[i].contains(leaf) { i } else { pieces.len() - 1 }
 }
 
 /// The class that these rows form.

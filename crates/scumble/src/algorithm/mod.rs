@@ -21,6 +21,7 @@ mod local;
 mod microaggregation;
 mod mondrian;
 mod samarati;
+mod sibling;
 mod top_down;
 
 pub use incognito::{Solutions, solutions};
@@ -37,6 +38,7 @@ pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[
     bottom_up::ENTRY,
     k_optimize::ENTRY,
     microaggregation::ENTRY,
+    sibling::ENTRY,
 ];
 
 /// Makes releases.

@@ -40,8 +40,9 @@
 //! Fung, Wang and Yu, "Top-down specialization for information and privacy preservation", 2005.
 
 use super::cut::{Cuts, Refinement, View, Worth, piece_of, refinement};
+use super::sibling::{self, Nesting};
 use super::{Algorithm, Goal, Progress, Refusal};
-use crate::catalogue::{Entry, Kind, Parameter};
+use crate::catalogue::{self, Entry, Parameter};
 use crate::class::Run;
 use crate::release::{Form, Generalized};
 use crate::table::{Table, Tally};
@@ -59,7 +60,7 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
 /// The parameter that says what a change is worth.
 pub(super) const SCORE: Parameter = Parameter {
     name: "score",
-    kind: Kind::Choice(&["loss", "information-gain"]),
+    kind: catalogue::Kind::Choice(&["loss", "information-gain"]),
     default: Some("loss"),
     about: "prefer what keeps values special, or what tells most about the sensitive attributes",
 };
@@ -77,6 +78,14 @@ impl Score {
     }
 }
 
+/// How to specialize.
+#[derive(Clone, Copy)]
+pub(super) struct How {
+    pub score: Score,
+    /// Whether a node may go on standing for the rest of its values when some are shown by themselves (by loss only).
+    pub siblings: bool,
+}
+
 struct TopDown {
     score: Score,
 }
@@ -91,24 +100,24 @@ impl Algorithm for TopDown {
             return Err(Refusal(reasons));
         }
         let mut cuts = Cuts::top(table, goal);
-        specialize(&mut cuts, &Worth::new(table), self.score, progress);
+        specialize(&mut cuts, &Worth::new(table), How { score: self.score, siblings: false }, progress);
         Ok(Form::Generalized(cuts.form()))
     }
 }
 
 /// Makes valid specializations until none is left. The cuts keep the goal, before and after.
-pub(super) fn specialize(cuts: &mut Cuts<'_>, worth: &Worth<'_>, score: Score, progress: Progress<'_>) {
-    let mut open =
-        Open { score, smallest: cuts.views.iter().map(View::smallest).collect(), candidates: BTreeMap::new() };
+pub(super) fn specialize(cuts: &mut Cuts<'_>, worth: &Worth<'_>, how: How, progress: Progress<'_>) {
+    let smallest = cuts.views.iter().map(View::smallest).collect();
+    let mut open = Open { how, smallest, candidates: BTreeMap::new() };
     for dim in 0..cuts.table.quasi.len() {
-        cuts.runs(dim).for_each(|run| open.add(cuts, worth, dim, run));
+        cuts.runs(dim).into_iter().for_each(|run| open.add(cuts, worth, dim, run, None));
     }
     let (all, mut made) = (cuts.table.records(), 0);
     while let Some((dim, run, i)) = open.best() {
         if !progress(all * made / (made + open.candidates.len() as u64), all) {
             break;
         }
-        let pieces = open.candidates[&(dim, run)][i].pieces.clone();
+        let pieces = open.candidates[&(dim, run)].ways[i].pieces.clone();
         if cuts.admits(dim, run, &pieces) {
             open.perform(cuts, worth, dim, run, &pieces);
             made += 1;
@@ -120,32 +129,54 @@ pub(super) fn specialize(cuts: &mut Cuts<'_>, worth: &Worth<'_>, score: Score, p
 }
 
 /// A way to refine a run.
-struct Specialization {
-    pieces: Vec<Run>,
+pub(super) struct Specialization {
+    pub pieces: Vec<Run>,
     /// Information gain, per record that shows the run.
-    gain: f64,
+    pub gain: f64,
     /// How much loss it saves, in cells.
-    saved: f64,
+    pub saved: f64,
     /// Per view: the smallest group it would leave of those that it divides.
-    smallest: Vec<u64>,
+    pub smallest: Vec<u64>,
     /// False once some group was found that it would divide too far.
-    valid: bool,
+    pub valid: bool,
+}
+
+/// The ways to refine a run.
+pub(super) struct Candidate {
+    pub ways: Vec<Specialization>,
+    pub kind: Kind,
+}
+
+/// How the ways of a candidate are looked at together.
+pub(super) enum Kind {
+    /// There is one, into the children of a node or into values and missing ones.
+    Pieces,
+    /// Two ranges, by place from low to high.
+    Places,
+    /// Some values and the rest.
+    Siblings(Nesting),
+}
+
+impl Candidate {
+    fn is_open(&self) -> bool {
+        self.ways.iter().any(|s| s.valid)
+    }
 }
 
 /// The specializations that may still be made.
 struct Open {
-    score: Score,
+    how: How,
     /// Per view: the smallest group.
     smallest: Vec<u64>,
     /// By quasi-identifier and run of its cut.
-    candidates: BTreeMap<(usize, Run), Vec<Specialization>>,
+    candidates: BTreeMap<(usize, Run), Candidate>,
 }
 
 impl Open {
     /// The best valid specialization: by score, then loss, then the first.
     fn best(&self) -> Option<(usize, Run, usize)> {
-        let all = self.candidates.iter().flat_map(|(&(dim, run), ways)| {
-            ways.iter().enumerate().filter(|(_, s)| s.valid).map(move |(i, s)| ((dim, run, i), s))
+        let all = self.candidates.iter().flat_map(|(&(dim, run), c)| {
+            c.ways.iter().enumerate().filter(|(_, s)| s.valid).map(move |(i, s)| ((dim, run, i), s))
         });
         let scored = all.map(|(place, s)| (place, (self.value(s), s.saved)));
         let better =
@@ -154,7 +185,7 @@ impl Open {
     }
 
     fn value(&self, s: &Specialization) -> f64 {
-        if self.score == Score::Loss {
+        if self.how.score == Score::Loss {
             return s.saved;
         }
         // Views that do not look at the attribute are left out of the mean.
@@ -163,19 +194,24 @@ impl Open {
         s.gain / (shrunk as f64 / concerned().count().max(1) as f64 + 1.0)
     }
 
-    /// Opens the ways to refine a run, if there are any and somebody shows it.
-    fn add(&mut self, cuts: &Cuts<'_>, worth: &Worth<'_>, dim: usize, run: Run) {
-        let mut ways = specializations(cuts, worth, dim, run, self.score);
+    /// Opens the ways to refine a run, if there are any and somebody shows it. `valid` are the only nodes that can still
+    /// be shown by themselves, if that is known.
+    fn add(&mut self, cuts: &Cuts<'_>, worth: &Worth<'_>, dim: usize, run: Run, valid: Option<&[Run]>) {
+        let mut candidate = if self.how.siblings && !cuts.table.quasi[dim].taxonomy.is_ordered() {
+            sibling::candidate(cuts, worth, dim, run, valid)
+        } else {
+            specializations(cuts, worth, dim, run, self.how.score)
+        };
         for (v, view) in cuts.views.iter().enumerate().filter(|(_, view)| view.on.contains(&dim)) {
-            view.under(dim, run).for_each(|i| inspect(cuts, v, i, dim, &mut ways));
+            view.under(dim, run).for_each(|i| inspect(cuts, v, i, dim, &mut candidate));
         }
-        if ways.iter().any(|s| s.valid) {
-            self.candidates.insert((dim, run), ways);
+        if candidate.is_open() {
+            self.candidates.insert((dim, run), candidate);
         }
     }
 
     fn perform(&mut self, cuts: &mut Cuts<'_>, worth: &Worth<'_>, dim: usize, run: Run, pieces: &[Run]) {
-        self.candidates.remove(&(dim, run));
+        let made = self.candidates.remove(&(dim, run));
         let changed = cuts.split(dim, run, pieces);
         for (v, groups) in changed.into_iter().enumerate() {
             for i in groups {
@@ -183,28 +219,34 @@ impl Open {
                 self.smallest[v] = self.smallest[v].min(group.count);
                 for &d in cuts.views[v].on.iter().filter(|&&d| d != dim) {
                     let key = (d, group.region[d]);
-                    let Some(ways) = self.candidates.get_mut(&key) else { continue };
-                    inspect(cuts, v, i, d, ways);
-                    if !ways.iter().any(|s| s.valid) {
+                    let Some(candidate) = self.candidates.get_mut(&key) else { continue };
+                    inspect(cuts, v, i, d, candidate);
+                    if !candidate.is_open() {
                         self.candidates.remove(&key);
                     }
                 }
             }
         }
-        pieces.iter().for_each(|&piece| self.add(cuts, worth, dim, piece));
+        // What could not be shown by itself before cannot be now: with monotone models invalid stays invalid.
+        let valid: Option<Vec<Run>> = made.filter(|c| matches!(c.kind, Kind::Siblings(_))).map(|c| {
+            c.ways.iter().filter(|s| s.valid).flat_map(|s| &s.pieces).copied().filter(|&p| p != run).collect()
+        });
+        pieces.iter().for_each(|&piece| self.add(cuts, worth, dim, piece, valid.as_deref()));
     }
 
     fn drop(&mut self, dim: usize, run: Run, i: usize) {
-        if let Some(ways) = self.candidates.get_mut(&(dim, run)) {
-            ways[i].valid = false;
+        if let Some(candidate) = self.candidates.get_mut(&(dim, run)) {
+            candidate.ways[i].valid = false;
         }
     }
 }
 
 /// The ways to refine a run; those of a range by place, from low to high.
-fn specializations(cuts: &Cuts<'_>, worth: &Worth<'_>, dim: usize, run: Run, score: Score) -> Vec<Specialization> {
+fn specializations(cuts: &Cuts<'_>, worth: &Worth<'_>, dim: usize, run: Run, score: Score) -> Candidate {
     let records = worth.records(dim, run);
-    let Some(how) = refinement(&cuts.table.quasi[dim].taxonomy, run).filter(|_| records > 0) else { return Vec::new() };
+    let Some(how) = refinement(&cuts.table.quasi[dim].taxonomy, run).filter(|_| records > 0) else {
+        return Candidate { ways: Vec::new(), kind: Kind::Pieces };
+    };
     let informed = score == Score::InformationGain;
     let entropy = if informed { worth.entropy(dim, run) } else { 0.0 };
     let way = |pieces: Vec<Run>, after: f64| Specialization {
@@ -219,22 +261,23 @@ fn specializations(cuts: &Cuts<'_>, worth: &Worth<'_>, dim: usize, run: Run, sco
         Refinement::Children(children) => {
             let after = |&child: &Run| if informed { worth.entropy(dim, child) } else { 0.0 };
             let after = children.iter().map(after).sum();
-            vec![way(children, after)]
+            Candidate { ways: vec![way(children, after)], kind: Kind::Pieces }
         }
         Refinement::Anywhere => {
             let after = if informed { worth.entropies(dim, run) } else { vec![0.0; run.width() as usize - 1] };
             let halves = |leaf| vec![Run::new(run.first, leaf), Run::new(leaf + 1, run.last)];
-            (run.first..run.last).zip(after).map(|(leaf, after)| way(halves(leaf), after)).collect()
+            let ways = (run.first..run.last).zip(after).map(|(leaf, after)| way(halves(leaf), after)).collect();
+            Candidate { ways, kind: Kind::Places }
         }
     }
 }
 
 /// Looks at what the specializations of a run would make of one group that shows it.
-fn inspect(cuts: &Cuts<'_>, v: usize, i: usize, dim: usize, ways: &mut [Specialization]) {
-    match ways {
-        [] => {}
-        [only] => inspect_pieces(cuts, v, i, dim, only),
-        places => inspect_places(cuts, v, i, dim, places),
+fn inspect(cuts: &Cuts<'_>, v: usize, i: usize, dim: usize, candidate: &mut Candidate) {
+    match &candidate.kind {
+        Kind::Pieces => candidate.ways.iter_mut().for_each(|way| inspect_pieces(cuts, v, i, dim, way)),
+        Kind::Places => inspect_places(cuts, v, i, dim, &mut candidate.ways),
+        Kind::Siblings(nesting) => sibling::inspect(cuts, v, i, dim, nesting, &mut candidate.ways),
     }
 }
 

@@ -5,7 +5,9 @@ use super::cases::{Case, KINDS, cases, draws, k_anonymity, requirements};
 use super::naive::{self, Classes};
 use proptest::prelude::*;
 use scumble::algorithm::Requirement;
+use scumble::catalogue::METRICS;
 use scumble::class::Run;
+use scumble::release::{Form, Generalized, Release};
 use scumble::table::Table;
 use scumble::taxonomy::Taxonomy;
 use std::collections::{BTreeMap, BTreeSet};
@@ -240,4 +242,92 @@ fn nothing_costs_less_than_k_optimize() {
         }
         Ok(())
     });
+}
+
+/// What every value of every quasi-identifier shows.
+type Labels = Vec<BTreeMap<u32, String>>;
+
+/// Every value is shown by a node above it, and a label has one meaning: the values that show it.
+fn labels(table: &Table, form: &Generalized) -> Result<Labels, TestCaseError> {
+    let written_in = form.quasi.as_ref().unwrap_or(&table.quasi);
+    let mut shown = vec![BTreeMap::new(); table.quasi.len()];
+    for class in &form.classes {
+        for m in &class.members {
+            for (d, &run) in class.region.iter().enumerate() {
+                let label = written_in[d].taxonomy.label(run).into_owned();
+                let code = table.quasi_codes[d][m.row as usize];
+                let known = shown[d].entry(code).or_insert_with(|| label.clone());
+                prop_assert_eq!(&*known, &label, "a value is shown in two ways");
+                let node = table.quasi[d].taxonomy.parse(&label);
+                prop_assert!(node.is_some_and(|node| node.contains(code)), "`{}` is no node above the value", label);
+            }
+        }
+    }
+    Ok(shown)
+}
+
+#[test]
+fn siblings_lose_no_more_than_sub_trees_and_say_what_they_mean() {
+    check(400, (cases(20), draws()), |(case, draws)| {
+        let (table, goal) = (&case.table, requirements(&draws, &case.table));
+        let loss = METRICS.iter().find(|m| m.name == "gcp").expect("is there").measure;
+        let made = |name: &str| run(name, &BTreeMap::new(), table, &goal, 0);
+        let (sub_tree, sibling) = (made("top-down"), made("sibling"));
+        prop_assert_eq!(sub_tree.is_some(), sibling.is_some());
+        let (Some(sub_tree), Some(sibling)) = (sub_tree, sibling) else { return Ok(()) };
+        let of = |form: &Form| loss(&Release::of(table, form), 1);
+        prop_assert!(of(&sibling) <= of(&sub_tree) + 1e-12, "{} > {}", of(&sibling), of(&sub_tree));
+        let form = generalized(sibling);
+        let shown = labels(table, &form)?;
+        for (d, attribute) in form.quasi.iter().flatten().enumerate() {
+            let (own, given) = (&attribute.taxonomy, &table.quasi[d].taxonomy);
+            prop_assert_eq!(own.leaves(), given.leaves());
+            for (label, apart) in own.exceptions() {
+                // All below the label but what is below its exceptions, and nothing else.
+                let (run, node) = (own.parse(label).expect("shown"), given.parse(label).expect("a node"));
+                let meant: BTreeSet<&str> = (run.first..=run.last).map(|leaf| own.leaf(leaf)).collect();
+                let apart: Vec<Run> = apart.iter().map(|label| given.parse(label).expect("a node")).collect();
+                let kept = (node.first..=node.last).filter(|&leaf| !apart.iter().any(|run| run.contains(leaf)));
+                prop_assert_eq!(meant, kept.map(|leaf| given.leaf(leaf)).collect::<BTreeSet<&str>>());
+            }
+        }
+        let searched = goal.iter().map(|r| r.model.promise()).all(|p| p.monotone && !p.region);
+        if searched {
+            nothing_more_can_be_shown_by_itself(table, &goal, &shown)?;
+        }
+        Ok(())
+    });
+}
+
+/// Of the values that show a label, those below another node, or between two places.
+fn nothing_more_can_be_shown_by_itself(table: &Table, goal: &[Requirement], shown: &Labels) -> Law {
+    for (dim, values) in shown.iter().enumerate() {
+        let taxonomy = &table.quasi[dim].taxonomy;
+        if taxonomy.is_ordered() {
+            continue;
+        }
+        let nodes: BTreeSet<Run> = (0..taxonomy.leaves() as u32)
+            .flat_map(|leaf| (0..=taxonomy.levels()).map(move |level| taxonomy.at_level(leaf, level)))
+            .collect();
+        for label in values.values().collect::<BTreeSet<_>>() {
+            for &node in &nodes {
+                let moves = |leaf: &u32| node.contains(*leaf) && values[leaf] == *label;
+                let all = values.keys().filter(|leaf| values[leaf] == *label).count();
+                let moved = values.keys().filter(|leaf| moves(leaf)).count();
+                if moved == 0 || moved == all {
+                    continue;
+                }
+                // Runs are only names here: every label has one of its own.
+                let name = |d: usize, leaf: u32| {
+                    let label = &shown[d][&leaf];
+                    let first = shown[d].iter().find(|(_, other)| *other == label).expect("itself").0;
+                    Run::new(*first, *first)
+                };
+                let finer =
+                    |d: usize, leaf: u32| if d == dim && moves(&leaf) { Run::new(1000, 1000) } else { name(d, leaf) };
+                prop_assert!(!valid(table, goal, finer), "{:?} of `{}` could be shown apart", node, label);
+            }
+        }
+    }
+    Ok(())
 }
