@@ -12,5 +12,6 @@ mod laws {
     mod models;
     mod naive;
     mod policies;
+    mod predicates;
     mod taxonomies;
 }
