@@ -9,8 +9,8 @@ use scumble::catalogue::METRICS;
 use scumble::class::{EquivalenceClass, Run};
 use scumble::release::{Form, Generalized, Release};
 use scumble::table::Table;
-use scumble::utility::Subject;
 use scumble::taxonomy::Taxonomy;
+use scumble::utility::Subject;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A set of runs that covers every leaf once.
