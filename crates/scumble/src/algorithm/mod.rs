@@ -10,6 +10,7 @@ use crate::table::{Attribute, Distribution, Table};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
+mod anatomy;
 mod bottom_up;
 mod cut;
 mod datafly;
@@ -37,6 +38,7 @@ pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[
     bottom_up::ENTRY,
     k_optimize::ENTRY,
     microaggregation::ENTRY,
+    anatomy::ENTRY,
 ];
 
 /// Makes releases.
