@@ -1,7 +1,7 @@
 //! Answers as text for a person.
 
 use scumble::problem::{Problem, Problems};
-use scumble_io::answer::{Model, Number, Published, Reason};
+use scumble_io::answer::{Groups, Model, Number, Published, Reason};
 use scumble_io::check::Checked;
 use scumble_io::compare::{Compared, Row};
 use scumble_io::estimate::{Estimate, Estimated};
@@ -127,6 +127,15 @@ fn warnings(list: &[String]) -> String {
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
+/// How many groups, of how many records.
+fn groups(g: &Groups) -> String {
+    let number = counted(g.number, "group", "groups");
+    match g.smallest == g.largest {
+        true => format!("{number} of {}", counted(g.largest, "record", "records")),
+        false => format!("{number} of {} to {} records", grouped(g.smallest), grouped(g.largest)),
+    }
+}
+
 /// How many losses stand on a line.
 const PER_LINE: usize = 4;
 
@@ -140,6 +149,7 @@ pub fn published(a: &Published) -> String {
     let _ = writeln!(out, "{verb}: {}\n", a.release);
     let suppressed = if a.suppressed == 0 { "none".into() } else { grouped(a.suppressed) };
     let (rows, classes) = (counted(a.rows, "record", "records"), counted(a.classes, "class", "classes"));
+    let classes = a.groups.as_ref().map_or(classes, groups);
     let _ = writeln!(out, "  {rows} in {classes}, {suppressed} suppressed\n");
     out.push_str(&promised(&a.models));
     let loss: Vec<String> = a.utility.iter().map(|(name, value)| format!("{name} {}", short(*value))).collect();
@@ -241,7 +251,11 @@ pub fn answered(a: &Answered) -> String {
 pub fn checked(a: &Checked) -> String {
     let mut out = String::new();
     let (rows, classes) = (counted(a.rows, "record", "records"), counted(a.classes, "class", "classes"));
-    let _ = writeln!(out, "{rows} in {classes}; the smallest class has {}\n", counted(a.k, "record", "records"));
+    let _ = writeln!(out, "{rows} in {classes}; the smallest class has {}", counted(a.k, "record", "records"));
+    if let Some(g) = &a.groups {
+        let _ = writeln!(out, "anatomized: sensitive values are those of {}", groups(g));
+    }
+    out.push('\n');
     let head = vec!["model".to_owned(), "about".into(), "measured".into()];
     let row = |m: &Model| {
         let rank = m.parameters.get("l").map(|l| format!(" at ℓ = {l}")).unwrap_or_default();

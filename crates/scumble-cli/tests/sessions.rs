@@ -114,6 +114,7 @@ pages! {
     utility: "utility.md",
     perturb: "perturb.md",
     register: "register.md",
+    anatomy: "anatomy.md",
 }
 
 /// The example in the repository is the one that the command writes.

@@ -5,12 +5,12 @@
 use scumble::algorithm::Requirement;
 use scumble::class::EquivalenceClass;
 use scumble::exact::Ratio;
-use scumble::model::Measured;
+use scumble::model::{Concern, Measured};
 use scumble::perturb::Change;
 use scumble::policy::Policy;
 use scumble::problem::Problem;
 use scumble::publish::Judgement;
-use scumble::release::Release;
+use scumble::release::{Release, Shape};
 use scumble::risk::{MaxAverage, Risk};
 use scumble::uniqueness::{Estimator, unique_share};
 use serde::{Deserialize, Serialize};
@@ -30,8 +30,11 @@ pub struct Published {
     pub release: String,
     /// Records published.
     pub rows: u64,
-    /// Equivalence classes.
+    /// Equivalence classes: records that show the same quasi-identifiers.
     pub classes: u64,
+    /// The groups, if the release is anatomized.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Groups>,
     /// Records left out.
     pub suppressed: u64,
     /// Every requirement with what was measured.
@@ -49,6 +52,29 @@ pub struct Published {
     pub warnings: Vec<String>,
     /// Seconds per phase.
     pub seconds: BTreeMap<&'static str, f64>,
+}
+
+/// The groups of an anatomized release.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Groups {
+    /// How many.
+    pub number: u64,
+    /// Records in the smallest.
+    pub smallest: u64,
+    /// Records in the largest.
+    pub largest: u64,
+}
+
+impl Groups {
+    /// Those of a release, if it has some.
+    pub fn of(release: &Release) -> Option<Groups> {
+        let sizes = || release.classes.iter().map(|c| c.count);
+        (release.shape == Shape::Groups).then(|| Groups {
+            number: release.classes.len() as u64,
+            smallest: sizes().min().unwrap_or(0),
+            largest: sizes().max().unwrap_or(0),
+        })
+    }
 }
 
 /// A column whose values were changed.
@@ -104,8 +130,8 @@ pub struct Model {
 pub struct Worse {
     /// Records in it.
     pub size: u64,
-    /// Published value of each quasi-identifier; absent for a table that was not published, where it would be a
-    /// person's own values.
+    /// Published value of each quasi-identifier; absent for a group of an anatomized release, and for a table that was
+    /// not published, where it would be a person's own values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub region: BTreeMap<String, String>,
 }
@@ -241,17 +267,19 @@ impl Model {
             measured: j.measured.into(),
             required: Some(j.required.into()),
             must_be: Some(r.model.promise().must_be.words().into()),
-            worst: j.worst.as_ref().map(|class| Worse::of(release, class, r.on.as_deref())),
+            worst: j.worst.as_ref().map(|class| Worse::of(release, class, r)),
             on,
         }
     }
 }
 
 impl Worse {
-    /// What the release shows of the class, on some quasi-identifiers or all.
-    pub fn of(release: &Release, class: &EquivalenceClass, on: Option<&[usize]>) -> Worse {
+    /// What the release shows of a class that was judged by the requirement: of a group no region, because its records
+    /// show their own values.
+    pub fn of(release: &Release, class: &EquivalenceClass, r: &Requirement) -> Worse {
         let labels = release.labels(class);
-        let shown = |i: &usize| on.is_none_or(|on| on.contains(i));
+        let is_group = release.shape == Shape::Groups && r.model.promise().concerns != Concern::Identity;
+        let shown = |i: &usize| !is_group && r.on.as_ref().is_none_or(|on| on.contains(i));
         let region = (0..labels.len()).filter(shown).map(|i| (release.quasi[i].name.clone(), labels[i].clone()));
         Worse { size: class.count, region: region.collect() }
     }

@@ -3,8 +3,9 @@
 //! A release is recognised by its manifest, which tells the roles and how values were recoded. A raw table needs a
 //! policy, or the names of its columns. Classes are formed by equal published values, exactly as a recipient would.
 
-use crate::answer::{Model, Number, PopulationUniques, Reason, Risks, VERSION, Worse};
-use crate::columns::{self, Column, ReadOptions};
+use crate::anatomized::Tables;
+use crate::answer::{Groups, Model, Number, PopulationUniques, Reason, Risks, VERSION, Worse};
+use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::manifest::{self, Manifest};
 use crate::publisher::{Watcher, base_of, picture_axes, read_policy, write_picture};
 use crate::source::{load_registers, read_options, read_taxonomy, taxonomy_files, to_register};
@@ -44,6 +45,17 @@ impl<'a> Labelled<'a> {
         } else {
             Ok(Labelled { codes: &column.codes, runs: runs.into_iter().flatten().collect() })
         }
+    }
+
+    /// The run of a record.
+    pub fn run(&self, record: usize) -> Run {
+        self.runs[self.codes[record] as usize]
+    }
+
+    /// The leaf of every record; `None` if one shows more than a leaf.
+    pub fn leaves(&self) -> Option<Vec<u32>> {
+        let single = self.runs.iter().all(|run| run.first == run.last);
+        single.then(|| self.codes.iter().map(|&c| self.runs[c as usize].first).collect())
     }
 
     /// The number of the distinct run of each record, and the distinct runs.
@@ -145,6 +157,9 @@ pub struct Checked {
     pub classes: u64,
     /// Size of the smallest class.
     pub k: u64,
+    /// The groups, if the release is anatomized.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Groups>,
     /// Every model with what was measured.
     pub models: Vec<Model>,
     /// What was promised, by a policy or the manifest, and whether it is kept; empty if nothing was.
@@ -186,6 +201,8 @@ struct Plan {
     requirements: Vec<Requirement>,
     /// Hash of the data file when it was published, if the manifest tells.
     sha256: Option<String>,
+    /// The table of the sensitive values, if the release is anatomized.
+    anatomized: Option<(PathBuf, manifest::Anatomized)>,
     warnings: Vec<String>,
 }
 
@@ -194,9 +211,7 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     let start = Instant::now();
     let mut plan = plan(data, options)?;
     options.watcher.phase("reading");
-    let wanted = plan.quasi.iter().chain(&plan.sensitive).map(|w| &w.name).chain(&plan.guards);
-    let names: Vec<String> = wanted.cloned().collect();
-    let read = columns::read(&plan.file, &plan.read, Some(&names), &|done, total| options.watcher.at(done, total))?;
+    let (read, told) = read_tables(&plan, options.watcher)?;
     if read.rows == 0 {
         return Err(Problem::new(format!("`{}` has no records", data.display())).into());
     }
@@ -205,14 +220,14 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
         None => None,
     };
     options.watcher.phase("checking");
-    let altered = plan.sha256.is_some() && plan.sha256 != read.sha256;
+    let altered = is_altered(&plan, &read, told.as_ref());
     let people = |name: &str| {
         let known = register.as_ref().and_then(|r| column(r, name).ok());
         known.map_or_else(Vec::new, |c| c.values.iter().map(str::to_owned).collect())
     };
     let matters = register.is_some() || options.picture.is_some();
     let meaning = Meaning { matters, together: false, others: &people };
-    let release = understand(&plan, &read, &meaning).map_err(|mut problems| {
+    let release = understand(&plan, &read, told.as_ref(), &meaning).map_err(|mut problems| {
         if altered {
             let reason = changed();
             problems.push(Problem { message: reason.message, hint: reason.hint });
@@ -238,6 +253,29 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     Ok(answer)
 }
 
+/// Reads what is to be understood; an anatomized release says in a second file what is sensitive.
+fn read_tables(plan: &Plan, watcher: &dyn Watcher) -> Result<(Columns, Option<Columns>), Problems> {
+    let read = |file: &Path, names: Vec<String>| {
+        columns::read(file, &plan.read, Some(&names), &|done, total| watcher.at(done, total))
+    };
+    let names = |wanted: &[Wanted]| wanted.iter().map(|w| w.name.clone()).collect::<Vec<String>>();
+    let (quasi, sensitive) = (names(&plan.quasi), names(&plan.sensitive));
+    Ok(match &plan.anatomized {
+        None => (read(&plan.file, [quasi, sensitive, plan.guards.clone()].concat())?, None),
+        Some((file, a)) => {
+            let told = read(file, [vec![a.group.clone(), a.count.clone()], sensitive].concat())?;
+            (read(&plan.file, [quasi, vec![a.group.clone()]].concat())?, Some(told))
+        }
+    })
+}
+
+/// Whether a file is not the one that the manifest speaks of.
+fn is_altered(plan: &Plan, read: &Columns, told: Option<&Columns>) -> bool {
+    let second = plan.anatomized.as_ref().zip(told);
+    (plan.sha256.is_some() && plan.sha256 != read.sha256)
+        || second.is_some_and(|((_, a), told)| told.sha256.as_ref() != Some(&a.sha256))
+}
+
 /// The promise that is broken whatever the classes are: a manifest speaks of one file only.
 fn changed() -> Reason {
     Reason {
@@ -253,7 +291,8 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
     let file = manifest.as_ref().map_or_else(|| data.to_path_buf(), |m| data.join(&m.data.file));
     let what = if is_release { "release" } else { "table" };
     if let Some(path) = &options.policy {
-        return from_policy(read_policy(path)?, &base_of(path), file, what, manifest.as_ref());
+        let plan = from_policy(read_policy(path)?, &base_of(path), file, what, manifest.as_ref())?;
+        return Ok(Plan { anatomized: manifest.and_then(|m| second_file(&m, data)), ..plan });
     }
     if let Some(manifest) = manifest {
         return from_manifest(&manifest, data, file);
@@ -283,6 +322,7 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
         missing: vec![String::new()],
         requirements: Vec::new(),
         sha256: None,
+        anatomized: None,
         warnings: Vec::new(),
     })
 }
@@ -320,6 +360,7 @@ fn from_policy(
         missing: if manifest.is_some() { vec![String::new()] } else { policy.missing.clone() },
         requirements: policy.requirements,
         sha256: manifest.map(|m| m.data.sha256.clone()),
+        anatomized: None,
         warnings,
     })
 }
@@ -339,6 +380,11 @@ fn leave_out(
         }
         kept
     });
+}
+
+/// The table of the sensitive values, if there is one.
+fn second_file(m: &Manifest, folder: &Path) -> Option<(PathBuf, manifest::Anatomized)> {
+    m.anatomized.clone().map(|a| (folder.join(&a.file), a))
 }
 
 fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Problems> {
@@ -402,6 +448,7 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
         missing: vec![String::new()],
         requirements,
         sha256: Some(m.data.sha256.clone()),
+        anatomized: second_file(m, folder),
         warnings,
     })
 }
@@ -455,20 +502,25 @@ pub(crate) fn open(folder: &Path, named: Named<'_>, watcher: &dyn Watcher) -> Re
     let file = folder.join(&m.data.file);
     let plan = from_manifest(&m, folder, file)?;
     watcher.phase("reading");
-    let names: Vec<String> = plan.quasi.iter().chain(&plan.sensitive).map(|w| w.name.clone()).collect();
-    let read = columns::read(&plan.file, &plan.read, Some(&names), &|done, total| watcher.at(done, total))?;
+    let (read, told) = read_tables(&plan, watcher)?;
     let others = |name: &str| {
         let rule = plan.quasi.iter().chain(&plan.sensitive).find(|w| w.name == name).and_then(|w| w.rule.as_ref());
         let labels = column(&read, name).map_or_else(|_| Vec::new(), |c| c.values.iter().collect());
         named(name, rule, &labels)
     };
-    let release = understand(&plan, &read, &Meaning { matters: true, together: true, others: &others })?;
-    let altered = plan.sha256 != read.sha256;
+    let meaning = Meaning { matters: true, together: true, others: &others };
+    let release = understand(&plan, &read, told.as_ref(), &meaning)?;
+    let altered = is_altered(&plan, &read, told.as_ref());
     Ok((release, altered.then(|| changed().message).into_iter().collect()))
 }
 
 /// The release that the table is. Where only equality of values matters their meaning is not looked into.
-fn understand(plan: &Plan, read: &columns::Columns, meaning: &Meaning<'_>) -> Result<Release, Problems> {
+fn understand(
+    plan: &Plan,
+    read: &columns::Columns,
+    told: Option<&columns::Columns>,
+    meaning: &Meaning<'_>,
+) -> Result<Release, Problems> {
     let (mut quasi, mut sensitive) = (Vec::new(), Vec::new());
     let (mut quasi_labels, mut sensitive_labels) = (Vec::new(), Vec::new());
     for w in &plan.quasi {
@@ -495,7 +547,7 @@ fn understand(plan: &Plan, read: &columns::Columns, meaning: &Meaning<'_>) -> Re
         quasi.push(Attribute::new(&w.name, taxonomy));
     }
     for w in &plan.sensitive {
-        let c = column(read, &w.name)?;
+        let c = column(told.unwrap_or(read), &w.name)?;
         let values: Vec<&str> = c.values.iter().collect();
         let rule = w.rule.as_ref().unwrap_or(&Rule::Flat);
         let (taxonomy, leaves) = encode(&w.name, rule, w.rows.clone(), &values, &plan.missing)?;
@@ -522,8 +574,20 @@ fn understand(plan: &Plan, read: &columns::Columns, meaning: &Meaning<'_>) -> Re
         sensitive_labels.push(Labelled { codes, runs });
         sensitive.push(attribute.clone());
     }
-    let classes = classes_of(read.rows, &quasi_labels, &sensitive_labels);
-    Ok(Release { quasi, sensitive, classes, suppressed: 0, shape: Shape::Regions, records_by_group: Vec::new() })
+    let (shape, (classes, records_by_group)) = match (&plan.anatomized, told) {
+        (Some((_, a)), Some(told)) => {
+            let tables = Tables {
+                groups: column(read, &a.group)?,
+                quasi: &quasi_labels,
+                sensitive_groups: column(told, &a.group)?,
+                sensitive: &sensitive_labels,
+                counts: column(told, &a.count)?,
+            };
+            (Shape::Groups, tables.understand(&quasi)?)
+        }
+        _ => (Shape::Regions, (classes_of(read.rows, &quasi_labels, &sensitive_labels), Vec::new())),
+    };
+    Ok(Release { quasi, sensitive, classes, suppressed: 0, shape, records_by_group })
 }
 
 /// A taxonomy in which every published label has a meaning. Its leaves are the values that the labels themselves name
@@ -622,7 +686,8 @@ fn answer(plan: &Plan, release: &Release, population: Option<&[u64]>, start: Ins
         version: VERSION,
         what: plan.what,
         rows: release.records(),
-        classes: release.classes.len() as u64,
+        classes: risk.sizes.values().sum(),
+        groups: Groups::of(release),
         k: risk.sizes.keys().next().copied().unwrap_or(0),
         models: measured(release),
         keeps: (!promises.is_empty()).then(|| judgements.iter().all(|j| j.holds)),
@@ -686,7 +751,7 @@ fn measured(release: &Release) -> Vec<Model> {
                 measured: Number::from(j.measured),
                 required: None,
                 must_be: None,
-                worst: j.worst.as_ref().map(|class| Worse::of(release, class, None)),
+                worst: j.worst.as_ref().map(|class| Worse::of(release, class, r)),
             }
         })
         .collect()

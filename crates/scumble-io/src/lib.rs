@@ -1,6 +1,7 @@
 //! Tables in and out, release directories, and the [`publisher`] that the command, and later the web app and Python,
 //! call.
 
+mod anatomized;
 pub mod answer;
 mod arrow;
 pub mod check;

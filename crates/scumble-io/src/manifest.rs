@@ -4,7 +4,7 @@
 //! and the hash of the data file. It holds no leaf of a generated taxonomy, because those are values of the extract,
 //! and no seed, because with it the shuffling could be undone.
 
-use crate::answer::Model;
+use crate::answer::{Groups, Model};
 use crate::columns::ReadOptions;
 use crate::source::Extract;
 use scumble::policy::Policy;
@@ -34,7 +34,10 @@ pub struct Manifest {
     pub recipients: Vec<String>,
     /// The data file.
     pub data: Data,
-    /// The columns of the data file in order.
+    /// If the release is anatomized, its second data file.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub anatomized: Option<Anatomized>,
+    /// The columns of the data in order; of both files, if there are two.
     pub columns: Vec<ColumnNote>,
     /// How missing values were treated.
     pub missing: String,
@@ -71,6 +74,24 @@ pub struct Data {
     pub rows: u64,
     /// SHA-256 of the file.
     pub sha256: String,
+}
+
+/// The table of the sensitive values of an anatomized release, and what connects it with the other one. It is written in
+/// the same format.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Anatomized {
+    /// Name in the release's folder.
+    pub file: String,
+    /// Lines.
+    pub rows: u64,
+    /// SHA-256 of the file.
+    pub sha256: String,
+    /// Column of both files that has the number of the group.
+    pub group: String,
+    /// Column of this file that says how many records of the group have these values.
+    pub count: String,
+    /// The groups.
+    pub groups: Groups,
 }
 
 /// A column of the release.

@@ -3,10 +3,11 @@
 //! Nothing is believed: what the algorithm made is judged by the core, and what was written is read back, compared with
 //! what was judged, and judged once more, before the folder gets its name.
 
-use crate::answer::{Model, Perturbed, Published, Reason, VERSION};
+use crate::anatomized::{Layout, Tables};
+use crate::answer::{Groups, Model, Perturbed, Published, Reason, VERSION};
 use crate::check::{Labelled, classes_of};
-use crate::columns::{self, Column, ReadOptions};
-use crate::manifest::{self, Data, Manifest, Method};
+use crate::columns::{self, Column, Columns, ReadOptions};
+use crate::manifest::{self, Anatomized, Data, Manifest, Method};
 use crate::source::{self, Cell, Extract, Place, beside};
 use crate::staging::{Slot, Staging, must_be_free};
 use crate::write;
@@ -15,11 +16,12 @@ use scumble::picture;
 use scumble::policy::{Format, Policy};
 use scumble::problem::{Problem, Problems};
 use scumble::publish::{Judgement, Made, Outcome, judge, make, measure};
-use scumble::release::{Form, Release};
+use scumble::release::{Form, Release, Shape};
 use scumble::table::published;
 use scumble::taxonomy::{Rule, write_rows};
 use scumble::utility::{METRICS, Told};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -121,6 +123,7 @@ pub(crate) fn carry_out(
         release: String::new(),
         rows: 0,
         classes: 0,
+        groups: None,
         suppressed: 0,
         models: Vec::new(),
         utility: BTreeMap::new(),
@@ -133,7 +136,8 @@ pub(crate) fn carry_out(
     let made = match outcome {
         Outcome::Made(made) => {
             answer.rows = made.release.records();
-            answer.classes = made.release.classes.len() as u64;
+            answer.classes = made.release.identities().len() as u64;
+            answer.groups = Groups::of(&made.release);
             answer.suppressed = made.release.suppressed;
             answer.models = models(&policy, &made.release, &made.judgements);
             answer.warnings.extend_from_slice(made.form.notes());
@@ -229,13 +233,23 @@ pub fn picture_axes(quasi: &[&str], names: Option<&(String, String)>) -> Result<
 
 /// Draws the picture into its partial file: the release should not be written if the picture cannot be.
 fn draw(policy: &Policy, release: &Release, file: &Path, names: Option<&(String, String)>) -> Result<Whole, Problems> {
+    can_be_drawn(release)?;
     let (x, y) = axes(policy, names)?;
     let title = policy.publisher.clone().unwrap_or_else(|| "Release".into());
     Whole::begin(file, &picture::partitioning(release, x, y, &title))
 }
 
+/// Refuses a release that has no regions to be drawn.
+fn can_be_drawn(release: &Release) -> Result<(), Problems> {
+    if release.shape != Shape::Groups {
+        return Ok(());
+    }
+    Err(Problem::new("an anatomized release has no regions that could be drawn").hint("leave out `--picture`").into())
+}
+
 /// Draws the classes in two quasi-identifiers and writes the picture, whole or not at all.
 pub fn write_picture(release: &Release, x: usize, y: usize, title: &str, file: &Path) -> Result<(), Problems> {
+    can_be_drawn(release)?;
     write_whole(file, &picture::partitioning(release, x, y, title))
 }
 
@@ -284,76 +298,94 @@ struct Job<'a> {
     options: &'a Options<'a>,
 }
 
+/// A file of the release with what should be in it.
+struct Written<'a> {
+    name: String,
+    path: PathBuf,
+    layout: &'a [Cell],
+    file: File,
+}
+
 impl Job<'_> {
     fn write(&self, target: &Path, seed: u64, clock: &mut Clock) -> Result<(), Problems> {
         let watcher = self.options.watcher;
         let staging = Staging::begin(target, self.options.replace, &self.options.slot)?;
         watcher.phase("writing");
-        let (name, format) = match self.policy.format {
-            Format::Csv => ("data.csv", "csv"),
-            Format::Parquet => ("data.parquet", "parquet"),
-        };
-        let file = staging.path().join(name);
-        let Form::Generalized(form) = &self.made.form else {
-            return Err(Problem::new("this release cannot be written").into());
-        };
-        let rows = write::Rows::new(self.extract, form, seed);
+        let form = &self.made.form;
+        let tables = matches!(form, Form::Anatomized(_)).then(|| Layout::new(self.extract));
+        let layout = tables.as_ref().map_or(&self.extract.layout, |t| &t.records);
+        let rows = write::Rows::new(self.extract, form, layout, seed);
         let delimiter = self.extract.dialect.map_or(b',', |d| d.delimiter);
         let progress = |done, total| watcher.at(done, total);
-        let written = match self.policy.format {
-            Format::Csv => write::csv(&file, &rows, delimiter, &progress)?,
-            Format::Parquet => write::parquet(&file, &rows, &progress)?,
+        let (name, path) = self.file(staging.path(), "data");
+        let file = match self.policy.format {
+            Format::Csv => write::csv(&path, &rows, delimiter, &progress)?,
+            Format::Parquet => write::parquet(&path, &rows, &progress)?,
         };
+        let mut written = vec![Written { name, path, layout, file }];
+        if let (Some(tables), Form::Anatomized(form)) = (&tables, form) {
+            let (name, path) = self.file(staging.path(), "sensitive");
+            let lines = tables.lines(self.extract, form);
+            let file = match self.policy.format {
+                Format::Csv => lines.csv(&path, delimiter)?,
+                Format::Parquet => lines.parquet(&path)?,
+            };
+            written.push(Written { name, path, layout: &tables.sensitive, file });
+        }
         clock.lap("write");
         watcher.phase("checking what was written");
-        // The disk works while the file is read back.
+        // The disk works while the files are read back.
         let (verified, synced) = std::thread::scope(|scope| {
-            let sync = scope.spawn(|| written.sync_all());
-            (self.verify(&file, delimiter, &rows), sync.join())
+            let sync = |w: &Written<'_>| w.file.sync_all().map_err(|e| write::failed(&w.path, &e));
+            let sync = scope.spawn({
+                let written = &written;
+                move || written.iter().try_for_each(sync)
+            });
+            (self.verify(&written, delimiter, &rows), sync.join())
         });
-        if let Ok(Err(e)) = synced {
-            return Err(write::failed(&file, &e));
+        if let Ok(Err(problems)) = synced {
+            return Err(problems);
         }
-        let sha256 = verified?;
+        let hashes = verified?;
         clock.lap("verify");
-        let delimiter = (self.policy.format == Format::Csv).then(|| char::from(delimiter).to_string());
-        let data = Data { file: name.into(), format: format.into(), delimiter, rows: self.answer.rows, sha256 };
-        self.write_notes(staging.path(), data)?;
+        self.write_notes(staging.path(), &written, &hashes, delimiter)?;
         staging.commit()
     }
 
-    /// Reads the data file back, compares it with what was judged, and judges it again. Returns its hash.
-    fn verify(&self, file: &Path, delimiter: u8, rows: &write::Rows<'_>) -> Result<String, Problems> {
+    /// Name and path of a data file.
+    fn file(&self, folder: &Path, stem: &str) -> (String, PathBuf) {
+        let name = format!("{stem}.{}", self.format());
+        let path = folder.join(&name);
+        (name, path)
+    }
+
+    fn format(&self) -> &'static str {
+        match self.policy.format {
+            Format::Csv => "csv",
+            Format::Parquet => "parquet",
+        }
+    }
+
+    /// Reads the data files back, compares them with what was judged, and judges them again. Returns the hash of each
+    /// and the number of its lines.
+    fn verify(
+        &self,
+        written: &[Written<'_>],
+        delimiter: u8,
+        rows: &write::Rows<'_>,
+    ) -> Result<Vec<(String, u64)>, Problems> {
         let options =
             ReadOptions { delimiter: Some(delimiter), quote: Some(b'"'), hash: true, ..ReadOptions::default() };
-        let read = columns::read(file, &options, None, &|done, total| self.options.watcher.at(done, total))?;
-        let wrong = |what: &str| -> Problems {
-            Problem::new(format!("what was written is not what was judged: {what}"))
-                .hint("nothing was published; this is a fault of the disk or of scumble, please report it")
-                .into()
-        };
-        let layout = &self.extract.layout;
-        if !read.columns.iter().map(|c| &c.name).eq(layout.iter().map(|c| &c.name)) {
-            return Err(wrong("other columns"));
+        let mut files: Vec<(&[Cell], Columns)> = Vec::new();
+        for w in written {
+            let read = columns::read(&w.path, &options, None, &|done, total| self.options.watcher.at(done, total))?;
+            if !read.columns.iter().map(|c| &c.name).eq(w.layout.iter().map(|c| &c.name)) {
+                return Err(wrong("other columns"));
+            }
+            files.push((w.layout, read));
         }
         let judged = &self.made.release;
-        if read.rows as u64 != judged.records() {
-            return Err(wrong("another number of records"));
-        }
-        let by_place = |place: Place| -> Result<&Column, Problems> {
-            let i = layout.iter().position(|c: &Cell| c.place == place).ok_or_else(|| wrong("a column is missing"))?;
-            Ok(&read.columns[i])
-        };
-        let labelled = |column, attribute| Labelled::parse(column, attribute).map_err(|_| wrong("an unknown value"));
-        let mut quasi = Vec::new();
-        for (i, attribute) in judged.quasi.iter().enumerate() {
-            quasi.push(labelled(by_place(Place::Quasi(i))?, attribute)?);
-        }
-        let mut sensitive = Vec::new();
-        for (i, attribute) in published(&judged.sensitive).iter().enumerate() {
-            sensitive.push(labelled(by_place(Place::Sensitive(i))?, attribute)?);
-        }
-        let mut on_disk = Release { classes: classes_of(read.rows, &quasi, &sensitive), ..judged.clone() };
+        let mut on_disk = self.read_back(&files)?;
         let published = published(&judged.sensitive).len();
         let mut same = on_disk.classes.len() == judged.classes.len();
         for (read, judged) in on_disk.classes.iter_mut().zip(&judged.classes) {
@@ -361,12 +393,12 @@ impl Job<'_> {
             read.histograms.extend_from_slice(&judged.histograms[published..]);
             same &= read == judged;
         }
-        if !same {
+        if !same || on_disk.records_by_group != judged.records_by_group {
             return Err(wrong("other classes"));
         }
         let left_out = rows.left_out();
         for (i, plain) in self.extract.plain.iter().enumerate() {
-            if !same_values(plain, &left_out, by_place(Place::Plain(i))?) {
+            if !same_values(plain, &left_out, by_place(&files[0], Place::Plain(i))?) {
                 return Err(wrong("other values in an insensitive column"));
             }
         }
@@ -374,11 +406,73 @@ impl Job<'_> {
         if judgements.iter().any(|j| !j.holds) {
             return Err(wrong("a model does not hold"));
         }
-        read.sha256.ok_or_else(|| wrong("no hash"))
+        let hash = |(_, read): (&[Cell], Columns)| Ok((read.sha256.ok_or_else(|| wrong("no hash"))?, read.rows as u64));
+        files.into_iter().map(hash).collect()
     }
 
-    fn write_notes(&self, folder: &Path, data: Data) -> Result<(), Problems> {
+    /// The release that the files are, without what is not published.
+    fn read_back(&self, files: &[(&[Cell], Columns)]) -> Result<Release, Problems> {
+        let judged = &self.made.release;
+        let (records, told) = match files {
+            [one] => (one, one),
+            [records, told, ..] => (records, told),
+            [] => return Err(wrong("no file")),
+        };
+        if records.1.rows as u64 != judged.records() {
+            return Err(wrong("another number of records"));
+        }
+        let labelled = |column, attribute| Labelled::parse(column, attribute).map_err(|_| wrong("an unknown value"));
+        let mut quasi = Vec::new();
+        for (i, attribute) in judged.quasi.iter().enumerate() {
+            quasi.push(labelled(by_place(records, Place::Quasi(i))?, attribute)?);
+        }
+        let mut sensitive = Vec::new();
+        for (i, attribute) in published(&judged.sensitive).iter().enumerate() {
+            sensitive.push(labelled(by_place(told, Place::Sensitive(i))?, attribute)?);
+        }
+        let (classes, records_by_group) = if judged.shape == Shape::Groups {
+            let tables = Tables {
+                groups: by_place(records, Place::Group)?,
+                quasi: &quasi,
+                sensitive_groups: by_place(told, Place::Group)?,
+                sensitive: &sensitive,
+                counts: by_place(told, Place::Count)?,
+            };
+            tables.understand(&judged.quasi)?
+        } else {
+            (classes_of(records.1.rows, &quasi, &sensitive), Vec::new())
+        };
+        let (quasi, sensitive) = (judged.quasi.clone(), judged.sensitive.clone());
+        Ok(Release { quasi, sensitive, classes, suppressed: judged.suppressed, shape: judged.shape, records_by_group })
+    }
+
+    fn write_notes(
+        &self,
+        folder: &Path,
+        written: &[Written<'_>],
+        hashes: &[(String, u64)],
+        delimiter: u8,
+    ) -> Result<(), Problems> {
         let policy = self.policy;
+        let delimiter = (policy.format == Format::Csv).then(|| char::from(delimiter).to_string());
+        let (file, format) = (written[0].name.clone(), self.format().into());
+        let data = Data { file, format, delimiter, rows: self.answer.rows, sha256: hashes[0].0.clone() };
+        let anatomized =
+            written.get(1).zip(hashes.get(1)).zip(self.answer.groups).map(|((w, (sha256, rows)), groups)| {
+                let name = |place| w.layout.iter().find(|c| c.place == place).map_or("", |c| &c.name).to_owned();
+                Anatomized {
+                    file: w.name.clone(),
+                    rows: *rows,
+                    sha256: sha256.clone(),
+                    group: name(Place::Group),
+                    count: name(Place::Count),
+                    groups,
+                }
+            });
+        let mut notes: Vec<String> = NOTES.iter().map(|n| (*n).to_owned()).collect();
+        if anatomized.is_some() {
+            notes.extend(ANATOMIZED.iter().map(|n| (*n).to_owned()));
+        }
         let person = policy.attributes.iter().any(|a| a.person);
         let seeded = self.options.seed.map(|_| "made with a given seed: for testing, not for publication".to_owned());
         let manifest = Manifest {
@@ -387,6 +481,7 @@ impl Job<'_> {
             publisher: policy.publisher.clone(),
             recipients: policy.recipients.clone(),
             data,
+            anatomized,
             columns: manifest::column_notes(policy, self.extract, &self.made.release),
             missing: "a missing value is a value of its own; missing cells are empty".into(),
             privacy_unit: if person { "person" } else { "row" }.into(),
@@ -399,7 +494,7 @@ impl Job<'_> {
             models: self.answer.models.clone(),
             utility: public(&self.answer.utility),
             seeded,
-            notes: NOTES.iter().map(|n| (*n).to_owned()).collect(),
+            notes,
         };
         let json = serde_json::to_string_pretty(&manifest)
             .map_err(|e| Problem::new(format!("the manifest cannot be written: {e}")))?;
@@ -424,6 +519,26 @@ const NOTES: &[&str] = &[
     "The models judge this release alone: earlier or later releases about the same people may reveal more together.",
     "Which columns an adversary knows is an assumption of the publisher, stated by the roles.",
 ];
+
+/// And what the recipient of an anatomized one should.
+const ANATOMIZED: &[&str] = &[
+    "Anatomized: one file has the records with their own quasi-identifiers and the number of their group, the other the \
+     sensitive values of each group with their counts. Which record of a group has which value is not published.",
+    "Quasi-identifiers are published as they are: whoever knows them of a person sees whether the person is in the table.",
+];
+
+/// What is on disk is not what it should be.
+fn wrong(what: &str) -> Problems {
+    Problem::new(format!("what was written is not what was judged: {what}"))
+        .hint("nothing was published; this is a fault of the disk or of scumble, please report it")
+        .into()
+}
+
+/// The column of a file that was read back.
+fn by_place<'a>((layout, read): &'a (&[Cell], Columns), place: Place) -> Result<&'a Column, Problems> {
+    let i = layout.iter().position(|c| c.place == place).ok_or_else(|| wrong("a column is missing"))?;
+    Ok(&read.columns[i])
+}
 
 fn parameters(p: &scumble::catalogue::Parameters) -> BTreeMap<String, String> {
     p.0.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect()

@@ -55,6 +55,10 @@ pub enum Place {
     Sensitive(usize),
     /// Insensitive column with this index.
     Plain(usize),
+    /// Number of the record's group, in an anatomized release.
+    Group,
+    /// How many records, in its table of sensitive values.
+    Count,
 }
 
 /// A path in a policy is relative to the policy's folder.

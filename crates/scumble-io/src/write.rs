@@ -1,7 +1,8 @@
 //! Writing the records of a release.
 //!
-//! Rows stand class by class, classes in the order of their regions, and within a class in an order that only the seed
-//! knows: nothing about the order of the extract is left, and equal cells stand together, which compresses well.
+//! Rows stand class by class, classes in the order of their regions (groups by their numbers, which are random), and
+//! within a class in an order that only the seed knows: nothing about the order of the extract is left, and equal cells
+//! stand together, which compresses well.
 
 use crate::source::{Cell, Extract, Place};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
@@ -17,10 +18,13 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use scumble::class::Run;
 use scumble::problem::{Problem, Problems};
-use scumble::release::{Generalized, Member, Members};
+use scumble::release::{Form, Generalized, Member};
 use scumble::table::Attribute;
+use scumble::taxonomy::Taxonomy;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +38,9 @@ const BATCH: usize = 16;
 /// Everything needed to write rows: the form, and the records of each distinct row where they matter.
 pub struct Rows<'a> {
     extract: &'a Extract,
-    form: &'a Generalized,
+    form: &'a Form,
+    /// The columns of the file.
+    layout: &'a [Cell],
     seed: u64,
     /// Records sorted by distinct row, with the start of each row's; only if there are insensitive columns.
     records: Option<(Vec<u32>, Vec<u32>)>,
@@ -45,39 +51,51 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Plans the writing.
-    pub fn new(extract: &'a Extract, form: &'a Generalized, seed: u64) -> Rows<'a> {
-        let members: usize = form.classes.iter().map(|c| c.members.len()).sum();
-        let divided = members + form.suppressed.len() > extract.table.rows();
+    /// Plans the writing of these columns.
+    pub fn new(extract: &'a Extract, form: &'a Form, layout: &'a [Cell], seed: u64) -> Rows<'a> {
+        let classes = class_count(form);
+        let all: usize = (0..classes).map(|i| members(form, i).len()).sum();
+        let divided = all + form.suppressed().len() > extract.table.rows();
         let records = (!extract.plain.is_empty()).then(|| by_row(extract, divided, seed));
         let mut pieces = vec![0];
         let mut starts = Vec::new();
         let mut used = vec![0u32; if records.is_some() { extract.table.rows() } else { 0 }];
         let (mut size, mut here) = (0, Vec::new());
-        for (i, class) in form.classes.iter().enumerate() {
-            for m in &class.members {
+        for i in 0..classes {
+            for m in members(form, i) {
                 size += m.count as usize;
                 if records.is_some() {
                     here.push(used[m.row as usize]);
                     used[m.row as usize] += m.count;
                 }
             }
-            if size >= PIECE || i + 1 == form.classes.len() {
+            if size >= PIECE || i + 1 == classes {
                 pieces.push(i + 1);
                 starts.push(std::mem::take(&mut here));
                 size = 0;
             }
         }
-        Rows { extract, form, seed, records, pieces, starts }
+        Rows { extract, form, layout, seed, records, pieces, starts }
     }
 
     fn count(&self) -> usize {
         self.pieces.len() - 1
     }
 
-    /// The attributes that regions are written in.
+    /// The form, if its classes show regions.
+    fn generalized(&self) -> Option<&'a Generalized> {
+        if let Form::Generalized(form) = self.form { Some(form) } else { None }
+    }
+
+    /// The attributes that values are written in.
     fn quasi(&self, i: usize) -> &Attribute {
-        &self.form.quasi.as_ref().unwrap_or(&self.extract.table.quasi)[i]
+        let own = self.generalized().and_then(|form| form.quasi.as_ref());
+        &own.unwrap_or(&self.extract.table.quasi)[i]
+    }
+
+    /// What all records of a class show; `None` where each shows its own value.
+    fn shown(&self, class: usize, i: usize) -> Option<Run> {
+        self.generalized().map(|form| form.classes[class].region[i])
     }
 
     /// The records that are not written; only where insensitive columns tell records apart.
@@ -88,19 +106,19 @@ impl<'a> Rows<'a> {
             let end = first[m.row as usize + 1] as usize;
             records[end - m.count as usize..end].iter().copied()
         };
-        self.form.suppressed.iter().flat_map(last).collect()
+        self.form.suppressed().iter().flat_map(last).collect()
     }
 
     /// Calls `visit(class, rows)` for every class of a piece; a row is (distinct row, record) with the record 0 where
     /// no insensitive column needs it.
-    fn visit(&self, piece: usize, mut visit: impl FnMut(&Members, &[(u32, u32)])) {
+    fn visit(&self, piece: usize, mut visit: impl FnMut(usize, &[(u32, u32)])) {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         random.set_stream(piece as u64 + 1);
         let mut start = self.starts[piece].iter();
         let mut rows: Vec<(u32, u32)> = Vec::new();
-        for class in &self.form.classes[self.pieces[piece]..self.pieces[piece + 1]] {
+        for class in self.pieces[piece]..self.pieces[piece + 1] {
             rows.clear();
-            for m in &class.members {
+            for m in members(self.form, class) {
                 match &self.records {
                     None => rows.extend((0..m.count).map(|_| (m.row, 0))),
                     Some((records, first)) => {
@@ -113,6 +131,25 @@ impl<'a> Rows<'a> {
             visit(class, &rows);
         }
     }
+}
+
+fn class_count(form: &Form) -> usize {
+    match form {
+        Form::Generalized(form) => form.classes.len(),
+        Form::Anatomized(form) => form.groups.len(),
+    }
+}
+
+fn members(form: &Form, class: usize) -> &[Member] {
+    match form {
+        Form::Generalized(form) => &form.classes[class].members,
+        Form::Anatomized(form) => &form.groups[class],
+    }
+}
+
+/// What a file calls the group with this index.
+pub fn group_number(index: usize) -> u64 {
+    index as u64 + 1
 }
 
 /// The records of each distinct row. If a row is divided between classes their order is one that only the seed knows:
@@ -145,6 +182,8 @@ enum Texts<'a> {
     Runs(HashMap<Run, Vec<u8>, foldhash::fast::FixedState>),
     /// By code, with the code of each row or record.
     Codes(Labels, &'a [u32]),
+    /// The number of the class.
+    Number,
 }
 
 /// Texts one after another, each followed by so much room that a whole [`STEP`] can be copied from where it begins.
@@ -196,7 +235,7 @@ pub fn csv(
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<File, Problems> {
     let mut file = File::create(path).map_err(|e| failed(path, &e))?;
-    let layout = &rows.extract.layout;
+    let layout = rows.layout;
     let names: Vec<Vec<u8>> = layout.iter().map(|c| escape(&c.name, delimiter)).collect();
     let mut head = names.join(&delimiter);
     head.push(b'\n');
@@ -254,14 +293,18 @@ pub fn failed(path: &Path, e: &std::io::Error) -> Problems {
 fn texts<'a>(rows: &Rows<'a>, cell: &Cell, delimiter: u8) -> Texts<'a> {
     let extract = rows.extract;
     // A line with nothing in it would be skipped when it is read; the only column shows its empty cells as quotes.
-    let alone = extract.layout.len() == 1;
+    let alone = rows.layout.len() == 1;
     let escape =
         |text: &str, delimiter| if alone && text.is_empty() { b"\"\"".to_vec() } else { escape(text, delimiter) };
     match cell.place {
         Place::Quasi(i) => {
             let taxonomy = &rows.quasi(i).taxonomy;
+            let Some(form) = rows.generalized() else {
+                let labels = (0..taxonomy.leaves() as u32).map(|c| escape(taxonomy.leaf(c), delimiter)).collect();
+                return Texts::Codes(labels, &extract.table.quasi_codes[i]);
+            };
             let mut known = HashMap::default();
-            for class in &rows.form.classes {
+            for class in &form.classes {
                 let run = class.region[i];
                 known.entry(run).or_insert_with(|| escape(&taxonomy.label(run), delimiter));
             }
@@ -276,6 +319,7 @@ fn texts<'a>(rows: &Rows<'a>, cell: &Cell, delimiter: u8) -> Texts<'a> {
             let column = &extract.plain[i];
             Texts::Codes(column.values.iter().map(|v| escape(v, delimiter)).collect(), &column.codes)
         }
+        Place::Group | Place::Count => Texts::Number,
     }
 }
 
@@ -297,11 +341,11 @@ fn format_piece(
     mut out: Vec<u8>,
 ) -> (Vec<u8>, usize, u64) {
     let (mut at, mut written) = (0, 0);
-    let layout = &rows.extract.layout;
+    let layout = rows.layout;
     let varying: Vec<(&Labels, &[u32], bool)> = (layout.iter().zip(texts))
         .filter_map(|(cell, text)| match text {
             Texts::Codes(labels, codes) => Some((labels, *codes, matches!(cell.place, Place::Plain(_)))),
-            Texts::Runs(_) => None,
+            Texts::Runs(_) | Texts::Number => None,
         })
         .collect();
     let longest: usize = varying.iter().map(|(labels, ..)| labels.longest).sum();
@@ -314,8 +358,10 @@ fn format_piece(
         for (cell, text) in layout.iter().zip(texts) {
             match (cell.place, text) {
                 (Place::Quasi(i), Texts::Runs(known)) => {
-                    fixed[slot].extend_from_slice(known.get(&class.region[i]).map_or(&[], |t| t.as_slice()));
+                    let text = rows.shown(class, i).and_then(|run| known.get(&run));
+                    fixed[slot].extend_from_slice(text.map_or(&[], |t| t.as_slice()));
                 }
+                (_, Texts::Number) => fixed[slot].extend_from_slice(group_number(class).to_string().as_bytes()),
                 _ => slot += 1,
             }
             fixed[slot].push(delimiter);
@@ -345,21 +391,11 @@ fn format_piece(
 /// Writes a Parquet file. Generalized columns are text; the others keep the type that they had in the source.
 pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<File, Problems> {
     let file = File::create(path).map_err(|e| failed(path, &e))?;
-    // The disk's own words, where it was the disk.
-    let refuse = |e: ParquetError| match e {
-        ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
-            Ok(e) => failed(path, &e),
-            Err(e) => failed(path, &std::io::Error::other(e)),
-        },
-        e => failed(path, &std::io::Error::other(e)),
-    };
-    let layout = &rows.extract.layout;
-    let kinds: Vec<DataType> = layout.iter().map(kept_type).collect();
-    let fields: Vec<Field> =
-        layout.iter().zip(&kinds).map(|(c, kind)| Field::new(&c.name, kind.clone(), true)).collect();
-    let schema = Arc::new(Schema::new(fields));
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-    let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(refuse)?;
+    let refuse = |e| parquet_failed(path, e);
+    let exact = rows.generalized().is_none();
+    let kinds: Vec<DataType> = rows.layout.iter().map(|cell| kept_type(cell, exact)).collect();
+    let schema = schema(rows.layout, &kinds);
+    let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(refuse)?;
     let total = rows.extract.row_of.len() as u64;
     let mut done = 0;
     let pieces: Vec<usize> = (0..rows.count()).collect();
@@ -376,9 +412,32 @@ pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync
     writer.into_inner().map_err(refuse)
 }
 
-/// Generalized values are text. Others keep their type where text can be turned back into it.
-fn kept_type(cell: &Cell) -> DataType {
+fn schema(layout: &[Cell], kinds: &[DataType]) -> Arc<Schema> {
+    let field = |(c, kind): (&Cell, &DataType)| Field::new(&c.name, kind.clone(), true);
+    Arc::new(Schema::new(layout.iter().zip(kinds).map(field).collect::<Vec<Field>>()))
+}
+
+fn properties() -> WriterProperties {
+    WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
+}
+
+/// The disk's own words, where it was the disk.
+fn parquet_failed(path: &Path, e: ParquetError) -> Problems {
+    match e {
+        ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
+            Ok(e) => failed(path, &e),
+            Err(e) => failed(path, &std::io::Error::other(e)),
+        },
+        e => failed(path, &std::io::Error::other(e)),
+    }
+}
+
+/// Generalized values are text. Others keep their type where text can be turned back into it; of quasi-identifiers that
+/// are `exact` only whole numbers do, which can be written in one way only.
+fn kept_type(cell: &Cell, exact: bool) -> DataType {
     match (&cell.place, &cell.arrow) {
+        (Place::Group | Place::Count, _) => DataType::Int64,
+        (Place::Quasi(_), Some(kind)) if exact && kind.is_integer() => kind.clone(),
         (Place::Quasi(_), _) | (_, None) => DataType::Utf8,
         (_, Some(DataType::Dictionary(_, value))) => (**value).clone(),
         (_, Some(kind)) if arrow_cast::can_cast_types(&DataType::Utf8, kind) => kind.clone(),
@@ -396,11 +455,21 @@ fn piece_batch(
     let mut columns: Vec<Vec<Option<String>>> = vec![Vec::new(); kinds.len()];
     let cell = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     rows.visit(piece, |class, members| {
-        for (column, c) in columns.iter_mut().zip(&extract.layout) {
+        for (column, c) in columns.iter_mut().zip(rows.layout) {
             match c.place {
                 Place::Quasi(i) => {
-                    let label = cell(&rows.quasi(i).taxonomy.label(class.region[i]));
-                    column.extend(members.iter().map(|_| label.clone()));
+                    let taxonomy = &rows.quasi(i).taxonomy;
+                    if let Some(run) = rows.shown(class, i) {
+                        let label = cell(&taxonomy.label(run));
+                        column.extend(members.iter().map(|_| label.clone()));
+                    } else {
+                        let codes = &extract.table.quasi_codes[i];
+                        column.extend(members.iter().map(|&(row, _)| cell(taxonomy.leaf(codes[row as usize]))));
+                    }
+                }
+                Place::Group | Place::Count => {
+                    let number = cell(&group_number(class).to_string());
+                    column.extend(members.iter().map(|_| number.clone()));
                 }
                 Place::Sensitive(i) => {
                     let (taxonomy, codes) = (&extract.table.sensitive[i].taxonomy, &extract.table.sensitive_codes[i]);
@@ -413,21 +482,99 @@ fn piece_batch(
             }
         }
     });
+    batch(schema, kinds, columns)
+}
+
+/// Columns of texts as the types that they are to have.
+fn batch(schema: &Arc<Schema>, kinds: &[DataType], columns: Vec<Vec<Option<String>>>) -> Result<RecordBatch, Problems> {
     let arrays: Result<Vec<ArrayRef>, Problems> = columns
         .into_iter()
         .zip(kinds)
-        .zip(&extract.layout)
-        .map(|((texts, kind), c)| {
+        .zip(schema.fields())
+        .map(|((texts, kind), field)| {
             let array: ArrayRef = Arc::new(StringArray::from(texts));
             if *kind == DataType::Utf8 {
                 return Ok(array);
             }
             let options = arrow_cast::CastOptions { safe: false, ..Default::default() };
             arrow_cast::cast_with_options(&array, kind, &options).map_err(|_| {
-                let message = format!("column `{}` cannot be written as {kind} again", c.name);
+                let message = format!("column `{}` cannot be written as {kind} again", field.name());
                 Problem::new(message).hint("publish as CSV: `format = \"csv\"`").into()
             })
         })
         .collect();
     RecordBatch::try_new(schema.clone(), arrays?).map_err(|e| Problem::new(format!("internal: {e}")).into())
+}
+
+/// A table that is written line by line in its own order: what stands in its columns.
+pub struct Lines<'a> {
+    /// The columns.
+    pub layout: &'a [Cell],
+    /// Their values, each as many as there are lines.
+    pub columns: Vec<Values<'a>>,
+}
+
+/// The values of a column of [`Lines`].
+pub enum Values<'a> {
+    /// Leaves of a taxonomy.
+    Leaves(&'a Taxonomy, Vec<u32>),
+    /// Numbers.
+    Numbers(Vec<u64>),
+}
+
+impl Values<'_> {
+    fn text(&self, line: usize) -> Cow<'_, str> {
+        match self {
+            Values::Leaves(taxonomy, codes) => taxonomy.leaf(codes[line]).into(),
+            Values::Numbers(numbers) => numbers[line].to_string().into(),
+        }
+    }
+}
+
+impl Lines<'_> {
+    fn len(&self) -> usize {
+        self.columns.first().map_or(0, |c| match c {
+            Values::Leaves(_, codes) => codes.len(),
+            Values::Numbers(numbers) => numbers.len(),
+        })
+    }
+
+    /// The lines of each piece.
+    fn pieces(&self) -> Vec<Range<usize>> {
+        (0..self.len()).step_by(PIECE).map(|start| start..(start + PIECE).min(self.len())).collect()
+    }
+
+    /// Writes them as CSV.
+    pub fn csv(&self, path: &Path, delimiter: u8) -> Result<File, Problems> {
+        let join = |cells: Vec<Vec<u8>>| {
+            let mut line = cells.join(&delimiter);
+            line.push(b'\n');
+            line
+        };
+        let line = |i: usize| join(self.columns.iter().map(|c| escape(&c.text(i), delimiter)).collect());
+        let pieces: Vec<Vec<u8>> = self.pieces().into_par_iter().map(|lines| lines.flat_map(line).collect()).collect();
+        let head = join(self.layout.iter().map(|c| escape(&c.name, delimiter)).collect());
+        let write = || {
+            let mut file = File::create(path)?;
+            file.write_all(&head)?;
+            pieces.iter().try_for_each(|piece| file.write_all(piece))?;
+            Ok(file)
+        };
+        write().map_err(|e| failed(path, &e))
+    }
+
+    /// Writes them as Parquet.
+    pub fn parquet(&self, path: &Path) -> Result<File, Problems> {
+        let file = File::create(path).map_err(|e| failed(path, &e))?;
+        let refuse = |e| parquet_failed(path, e);
+        let kinds: Vec<DataType> = self.layout.iter().map(|cell| kept_type(cell, true)).collect();
+        let schema = schema(self.layout, &kinds);
+        let cell = |text: Cow<'_, str>| (!text.is_empty()).then(|| text.into_owned());
+        let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(refuse)?;
+        for lines in self.pieces() {
+            let column = |c: &Values<'_>| lines.clone().map(|i| cell(c.text(i))).collect();
+            writer.write(&batch(&schema, &kinds, self.columns.iter().map(column).collect())?).map_err(refuse)?;
+        }
+        writer.into_inner().map_err(refuse)
+    }
 }

@@ -41,7 +41,11 @@ pub fn manual(source: &str, parameters: &[Parameter]) -> String {
     if !parameters.is_empty() {
         page.push_str("\n# In a policy\n\n");
         for p in parameters {
-            let default = p.default.map_or_else(|| "required".into(), |d| format!("default {d}"));
+            let default = match p.default {
+                None => "required".into(),
+                Some("") => "optional".into(),
+                Some(default) => format!("default {default}"),
+            };
             page.push_str(&format!("{} ({}; {default}): {}\n", p.name, p.kind.describe(), p.about));
         }
     }
@@ -73,6 +77,8 @@ pub enum Kind {
     Values,
     /// A column whose role is `guard`.
     Guard,
+    /// A sensitive column; empty where none is named.
+    Sensitive,
     /// A table beside the extract: a register of people, read for the model.
     Register,
     /// Text that the method itself parses; such as this.
@@ -92,6 +98,7 @@ impl Kind {
             }
             Kind::Values => "a list of values or taxonomy nodes of the attribute".into(),
             Kind::Guard => "the name of a column with the role `guard`".into(),
+            Kind::Sensitive => "the name of a sensitive column".into(),
             Kind::Register => "the path of a table".into(),
             Kind::Text(example) => format!("text such as `{example}`"),
         }
@@ -109,7 +116,7 @@ impl Kind {
             }
             Kind::Choice(words) => words.iter().find(|&&w| w == text).map(|&w| Value::Word(w)),
             Kind::Values => list(text).map(Value::List),
-            Kind::Guard | Kind::Text(_) => Some(Value::Text(text.to_owned())),
+            Kind::Guard | Kind::Sensitive | Kind::Text(_) => Some(Value::Text(text.to_owned())),
             Kind::Register => Some(Value::Register(text.to_owned())),
         }
     }

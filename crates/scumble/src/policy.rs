@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
         }
         let attributes = self.attributes(root);
         let requirements = self.requirements(root, &attributes);
-        let algorithm = self.algorithm(root);
+        let algorithm = self.algorithm(root, &attributes);
         let release = self.section(root, "release");
         if release.is_none() && root.get("release").is_none() {
             self.report(
@@ -623,6 +623,19 @@ impl<'a> Reader<'a> {
             .collect()
     }
 
+    /// Reports a parameter that should name a sensitive column and does not.
+    fn sensitive<T>(&self, section: &Section<'a>, entry: &Entry<T>, given: &Parameters, all: &[AttributePolicy]) {
+        for p in entry.parameters.iter().filter(|p| matches!(p.kind, Kind::Sensitive)) {
+            let name = given.text(p.name);
+            let names = || all.iter().filter(|a| a.role == Role::Sensitive).map(|a| a.name.as_str());
+            if !name.is_empty() && !names().any(|n| n == name) {
+                let at = section.get(p.name).map_or(section.at, |v| v.span().start);
+                let problem = format!("`{}` of `{}` names `{name}`, which is no sensitive column", p.name, entry.name);
+                self.report(at, Problem::new(problem).hint(did_you_mean(name, names())));
+            }
+        }
+    }
+
     /// Reports a guard that is no guard column.
     fn guards<T>(&self, section: &Section<'a>, entry: &Entry<T>, given: &Parameters, guards: &[&str]) {
         for p in entry.parameters.iter().filter(|p| matches!(p.kind, Kind::Guard)) {
@@ -684,7 +697,7 @@ impl<'a> Reader<'a> {
         Some(on)
     }
 
-    fn algorithm(&self, root: &Section<'a>) -> Option<AlgorithmChoice> {
+    fn algorithm(&self, root: &Section<'a>, attributes: &[AttributePolicy]) -> Option<AlgorithmChoice> {
         if root.get("algorithm").is_none() {
             let problem = Problem::new("`[algorithm]` is missing");
             self.report(0, problem.hint("add `[algorithm]` with `name = \"mondrian\"`"));
@@ -695,6 +708,7 @@ impl<'a> Reader<'a> {
         let parameters = self.parameters(&section, entry.name, entry.parameters);
         let seconds = section.get("seconds").map(|v| self.at_least_0(&section, "seconds", v).unwrap_or(0.0));
         let parameters = parameters?;
+        self.sensitive(&section, entry, &parameters, attributes);
         let algorithm = self.build(&section, entry, &parameters)?;
         Some(AlgorithmChoice { name: entry.name, parameters, algorithm, seconds })
     }

@@ -13,6 +13,7 @@ use crate::release::{Form, Release, project};
 use crate::table::Table;
 use crate::utility::{METRICS, Metric, Subject, Told};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// What came of it.
 pub enum Outcome {
@@ -105,15 +106,20 @@ pub fn judge(release: &Release, requirements: &[Requirement]) -> Result<Vec<Judg
     if !unfit.is_empty() {
         return Err(unfit);
     }
-    let identities = release.identities();
+    let identity = requirements.iter().any(|r| r.model.promise().concerns == Concern::Identity);
+    let identities = if identity { release.identities() } else { Cow::default() };
     Ok((0..requirements.len()).map(|i| judge_one(&goal, release, &identities, i)).collect())
 }
 
-fn judge_one(goal: &Goal<'_>, release: &Release, identities: &[EquivalenceClass], i: usize) -> Judgement {
+/// Judges the i-th requirement. `identities` are those of the release; only a model that concerns identity needs them.
+pub(crate) fn judge_one(goal: &Goal<'_>, release: &Release, identities: &[EquivalenceClass], i: usize) -> Judgement {
     let r = &goal.requirements[i];
     let promise = r.model.promise();
     let all = if promise.concerns == Concern::Identity { identities } else { &release.classes };
-    let projected = r.on.as_ref().map(|on| project(&release.quasi, all, on));
+    // Groups are told apart by their numbers, whatever columns are known.
+    let told_apart = release.shape == Shape::Groups && promise.concerns != Concern::Identity;
+    let on = r.on.as_ref().filter(|_| !told_apart);
+    let projected = on.map(|on| project(&release.quasi, all, on));
     let classes = projected.as_deref().unwrap_or(all);
     let verdicts: Vec<_> = classes.par_iter().map(|class| goal.judge(i, class)).collect();
     let worst = (0..classes.len())

@@ -4,7 +4,7 @@
 //! way back: attacks and judges take releases.
 
 use crate::class::{EquivalenceClass, Histogram, Run};
-use crate::table::{Attribute, Distribution, Table};
+use crate::table::{Attribute, Distribution, Table, number_tuples};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -178,21 +178,25 @@ impl Release {
         if self.shape != Shape::Groups {
             return Cow::Borrowed(&self.classes);
         }
-        let mut sorted: Vec<(&[u32], u64)> = self.records_by_group.iter().map(|r| (&*r.codes, r.count)).collect();
-        sorted.sort_unstable();
-        sorted.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            if same {
-                kept.1 += next.1;
-            }
-            same
-        });
-        let class = |(codes, count): (&[u32], u64)| EquivalenceClass {
-            region: codes.iter().map(|&c| Run::new(c, c)).collect(),
-            count,
-            histograms: vec![Histogram::default(); self.sensitive.len()],
-        };
-        Cow::Owned(sorted.into_iter().map(class).collect())
+        let records = &self.records_by_group;
+        let columns: Vec<Vec<u32>> =
+            (0..self.quasi.len()).into_par_iter().map(|i| records.iter().map(|r| r.codes[i]).collect()).collect();
+        let columns: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
+        let sizes: Vec<u64> = self.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
+        let (number_of, firsts) = number_tuples(&columns, &sizes);
+        let mut classes: Vec<EquivalenceClass> = firsts
+            .iter()
+            .map(|&first| EquivalenceClass {
+                region: records[first as usize].codes.iter().map(|&c| Run::new(c, c)).collect(),
+                count: 0,
+                histograms: vec![Histogram::default(); self.sensitive.len()],
+            })
+            .collect();
+        for (&number, record) in number_of.iter().zip(records) {
+            classes[number as usize].count += record.count;
+        }
+        classes.par_sort_unstable_by(|a, b| a.region.cmp(&b.region));
+        Cow::Owned(classes)
     }
 
     /// The table itself, published as it is: every distinct combination of quasi-identifiers is a class.
@@ -256,46 +260,57 @@ pub fn project(quasi: &[Attribute], classes: &[EquivalenceClass], on: &[usize]) 
 
 /// What an anatomized release shows of the quasi-identifiers.
 fn grouped(table: &Table, groups: &[Vec<Member>]) -> Vec<GroupedRecords> {
-    let mut all: Vec<GroupedRecords> = (0u32..)
-        .zip(groups)
-        .flat_map(|(group, members)| {
-            members.iter().map(move |m| GroupedRecords {
-                group,
-                codes: table.quasi_codes.iter().map(|c| c[m.row as usize]).collect(),
-                count: m.count.into(),
-            })
-        })
-        .collect();
-    all.par_sort_unstable();
-    all.dedup_by(|next, kept| {
-        let same = next.group == kept.group && next.codes == kept.codes;
-        if same {
-            kept.count += next.count;
-        }
-        same
-    });
-    all
+    let records = |(group, members): (usize, &Vec<Member>)| {
+        let record = |m: &Member| GroupedRecords {
+            group: group as u32,
+            codes: table.quasi_codes.iter().map(|c| c[m.row as usize]).collect(),
+            count: m.count.into(),
+        };
+        GroupedRecords::collapse(members.iter().map(record).collect())
+    };
+    groups.par_iter().enumerate().flat_map_iter(records).collect()
+}
+
+impl GroupedRecords {
+    /// In order, equal ones counted together.
+    pub fn collapse(mut records: Vec<GroupedRecords>) -> Vec<GroupedRecords> {
+        records.sort_unstable();
+        records.dedup_by(|next, kept| {
+            let same = next.group == kept.group && next.codes == kept.codes;
+            if same {
+                kept.count += next.count;
+            }
+            same
+        });
+        records
+    }
 }
 
 /// A group as a class: what covers the values of its records, and its histograms.
-fn group(table: &Table, members: &[Member]) -> EquivalenceClass {
+pub(crate) fn group(table: &Table, members: &[Member]) -> EquivalenceClass {
     let cover = |(a, codes): (&Attribute, &Vec<u32>)| {
-        let codes = || members.iter().map(|m| codes[m.row as usize]);
-        let (first, last) = (codes().min().unwrap_or(0), codes().max().unwrap_or(0));
+        let codes = members.iter().map(|m| codes[m.row as usize]);
+        let hull = codes.map(|c| (c, c)).reduce(|(first, last), (c, _)| (first.min(c), last.max(c)));
+        let (first, last) = hull.unwrap_or((0, 0));
         a.taxonomy.cover(Run::new(first, last))
     };
     let region = table.quasi.iter().zip(&table.quasi_codes).map(cover).collect();
-    Members { region, members: members.to_vec() }.published(table)
+    class(table, region, members)
+}
+
+/// What is published of some records under this region.
+pub(crate) fn class(table: &Table, region: Vec<Run>, members: &[Member]) -> EquivalenceClass {
+    let histogram =
+        |codes: &Vec<u32>| Histogram::of(members.iter().map(|m| (codes[m.row as usize], u64::from(m.count))));
+    EquivalenceClass {
+        region,
+        count: members.iter().map(|m| u64::from(m.count)).sum(),
+        histograms: table.sensitive_codes.iter().map(histogram).collect(),
+    }
 }
 
 impl Members {
     fn published(&self, table: &Table) -> EquivalenceClass {
-        let histogram =
-            |codes: &Vec<u32>| Histogram::of(self.members.iter().map(|m| (codes[m.row as usize], u64::from(m.count))));
-        EquivalenceClass {
-            region: self.region.to_vec(),
-            count: self.members.iter().map(|m| u64::from(m.count)).sum(),
-            histograms: table.sensitive_codes.iter().map(histogram).collect(),
-        }
+        class(table, self.region.to_vec(), &self.members)
     }
 }

@@ -39,21 +39,22 @@ pub struct MaxAverage {
     pub average: f64,
 }
 
-/// Computes the figures. `population[i]` is the number of register entries that fit class i, if there is a register;
-/// never below the class size, because the register is completed by the people of the release.
+/// Computes the figures over what an adversary can tell apart ([`Release::identities`]). `population[i]` is the number of
+/// register entries that fit the i-th of these classes, if there is a register; never below the class size, because the
+/// register is completed by the people of the release.
 pub fn assess(release: &Release, population: Option<&[u64]>) -> Risk {
     let n = release.records();
+    let classes = release.identities();
     let mut sizes = BTreeMap::new();
-    for class in &release.classes {
+    for class in &*classes {
         *sizes.entry(class.count).or_insert(0) += 1;
     }
     let smallest = sizes.keys().next().copied().unwrap_or(1).max(1);
     let per_record = |x: f64| if n == 0 { 0.0 } else { x / n as f64 };
-    let prosecutor =
-        MaxAverage { max: Ratio::new(1, smallest.into()), average: per_record(release.classes.len() as f64) };
-    let fits = |i: usize| population.map_or(release.classes[i].count, |p| p[i].max(release.classes[i].count));
-    let rarest = (0..release.classes.len()).map(fits).min().unwrap_or(1).max(1);
-    let matches: f64 = (0..release.classes.len()).map(|i| release.classes[i].count as f64 / fits(i) as f64).sum();
+    let prosecutor = MaxAverage { max: Ratio::new(1, smallest.into()), average: per_record(classes.len() as f64) };
+    let fits = |i: usize| population.map_or(classes[i].count, |p| p[i].max(classes[i].count));
+    let rarest = (0..classes.len()).map(fits).min().unwrap_or(1).max(1);
+    let matches: f64 = (0..classes.len()).map(|i| classes[i].count as f64 / fits(i) as f64).sum();
     let average = per_record(matches);
     // The marketer has no target, so the largest figure of a single record is the journalist's.
     let journalist = MaxAverage { max: Ratio::new(1, rarest.into()), average };

@@ -3,6 +3,7 @@
 
 mod laws {
     mod algorithms;
+    mod anatomy;
     mod cases;
     mod cuts;
     mod exactness;

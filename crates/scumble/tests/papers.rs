@@ -11,7 +11,7 @@ use scumble::policy::Policy;
 use scumble::publish::{Judgement, Outcome, judge, make};
 use scumble::query::Query;
 use scumble::register::{Register, RegisterColumn};
-use scumble::release::Release;
+use scumble::release::{GroupedRecords, Release, Shape};
 use scumble::risk::assess;
 use scumble::table::{Attribute, Hidden, Role, Table};
 use scumble::taxonomy::{Rule, Taxonomy, parse_rows};
@@ -179,14 +179,27 @@ fn published(raw: &Release, rows: &Rows) -> Result<Release, String> {
         let joint: Option<Vec<Run>> = (0..rows.len() - 1).map(code).collect();
         sensitive.push(joint.ok_or("a combination of sensitive values that the microdata do not have")?);
     }
-    let mut classes: BTreeMap<Vec<Run>, EquivalenceClass> = BTreeMap::new();
+    // Records of a group are told apart by their own values, and their sensitive values are those of the group.
+    let groups = column(rows, "group").ok();
+    let mut classes: BTreeMap<(Option<&str>, Vec<Run>), EquivalenceClass> = BTreeMap::new();
     for i in 0..rows.len() - 1 {
         let region: Vec<Run> = quasi.iter().map(|c| c[i]).collect();
         let histograms = sensitive.iter().map(|c| Histogram(vec![(c[i].first, 1)])).collect();
         let one = EquivalenceClass { region: region.clone(), count: 1, histograms };
-        classes.entry(region).and_modify(|c| *c = c.merge(&one)).or_insert(one);
+        let key = groups.as_ref().map_or((None, region), |g| (Some(g[i]), Vec::new()));
+        classes.entry(key).and_modify(|c| *c = c.merge(&one)).or_insert(one);
     }
-    Ok(Release { classes: classes.into_values().collect(), ..raw.clone() })
+    let mut release = Release { classes: classes.values().cloned().collect(), ..raw.clone() };
+    if let Some(groups) = groups {
+        let record = |i: usize| GroupedRecords {
+            group: classes.keys().position(|(g, _)| *g == Some(groups[i])).expect("its own") as u32,
+            codes: quasi.iter().map(|c| c[i].first).collect(),
+            count: 1,
+        };
+        release.records_by_group = GroupedRecords::collapse((0..rows.len() - 1).map(record).collect());
+        release.shape = Shape::Groups;
+    }
+    Ok(release)
 }
 
 /// What the lines of an `expect` block are about.
@@ -535,12 +548,34 @@ fn link(release: &Release, values: &str) -> Result<String, String> {
     }
     let person: Vec<Run> = release.quasi.iter().zip(values).map(|(a, v)| person(a, v)).collect::<Result<_, _>>()?;
     let fits = |c: &&EquivalenceClass| c.region.iter().zip(&person).all(|(region, p)| region.covers(*p));
+    if release.shape == Shape::Groups {
+        return Ok(grouped_link(release, &person));
+    }
     let found = release.classes.iter().filter(fits).cloned().reduce(|a, b| a.merge(&b));
     let Some(found) = found else { return Ok("0 records".into()) };
     let total = found.count;
     let taxonomy = &release.sensitive[0].taxonomy;
     let share = |&(code, n): &(u32, u64)| format!(", {} {}", taxonomy.leaf(code), Ratio::new(n.into(), total.into()));
     Ok(format!("{total} records{}", found.histograms[0].0.iter().map(share).collect::<String>()))
+}
+
+/// The records that show the person's values; each may have any value of its group, by its share there.
+fn grouped_link(release: &Release, person: &[Run]) -> String {
+    let shows = |r: &&GroupedRecords| r.codes.iter().zip(person).all(|(code, p)| p.contains(*code));
+    let found = || release.records_by_group.iter().filter(shows);
+    let total: u64 = found().map(|r| r.count).sum();
+    let mut shares: BTreeMap<u32, Ratio> = BTreeMap::new();
+    for record in found() {
+        let group = &release.classes[record.group as usize];
+        for &(code, n) in &group.histograms[0].0 {
+            let share = Ratio::new(u128::from(record.count * n), u128::from(total * group.count));
+            let sum = |a: Ratio| Ratio::new(a.num() * share.den() + share.num() * a.den(), a.den() * share.den());
+            shares.entry(code).and_modify(|before| *before = sum(*before)).or_insert(share);
+        }
+    }
+    let taxonomy = &release.sensitive[0].taxonomy;
+    let shown = |(code, share): (&u32, &Ratio)| format!(", {} {share}", taxonomy.leaf(*code));
+    format!("{total} records{}", shares.iter().map(shown).collect::<String>())
 }
 
 fn show_histograms(release: &Release, class: &EquivalenceClass) -> String {

@@ -107,7 +107,7 @@ impl Algorithm for Microaggregation {
         }
         let space = Space::of(table);
         let everybody = (0u32..).zip(&table.counts).map(|(row, &count)| Member { row, count });
-        let whole = Part::new(table, &space, everybody.collect());
+        let whole = Part::new(table, &space, everybody.clone().collect());
         let impossible = goal.impossible(&whole.class);
         if goal.is_monotone() && !impossible.is_empty() {
             return Err(Refusal(impossible));
@@ -116,7 +116,12 @@ impl Algorithm for Microaggregation {
         let mut parts: Vec<Part> =
             space.deal(table, &groups).into_iter().map(|m| Part::new(table, &space, m)).collect();
         loop {
-            parts = repair::merge_failing(goal, parts).ok_or(Refusal(impossible.clone()))?;
+            parts = match repair::merge_failing(goal, parts) {
+                Some(parts) => parts,
+                // One class may keep what is judged on the whole, though it would not do its part among others.
+                None if impossible.is_empty() => vec![Part::new(table, &space, everybody.clone().collect())],
+                None => return Err(Refusal(impossible)),
+            };
             let shown = represent::represent(table, &parts, self.decimals).map_err(|p| Refusal(p.0))?;
             // What shows the same is one class, which a model that is not monotone may reject.
             let before = parts.len();

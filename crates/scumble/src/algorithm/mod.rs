@@ -11,6 +11,7 @@ use crate::table::{Attribute, Distribution, Table};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
+mod anatomy;
 mod bottom_up;
 mod cut;
 mod datafly;
@@ -40,6 +41,7 @@ pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[
     k_optimize::ENTRY,
     microaggregation::ENTRY,
     sibling::ENTRY,
+    anatomy::ENTRY,
 ];
 
 /// Makes releases.

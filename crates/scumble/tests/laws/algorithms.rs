@@ -41,7 +41,7 @@ pub fn run(
     match algorithm(entry, given)?.anonymize(table, &goal, seed, &progress) {
         Ok(form) => Some(form),
         Err(refusal) => {
-            assert!(!refusal.0.is_empty(), "a refusal gives its reason");
+            assert!(!refusal.0.is_empty(), "the refusal of {name} gives no reason");
             None
         }
     }
@@ -170,7 +170,7 @@ fn every_class_keeps_every_model(table: &Table, form: &Form, goal: &[Requirement
     form.suppressed().iter().for_each(|m| table.counts[m.row as usize] -= m.count);
     let classes: Vec<(Vec<Run>, &Vec<Member>)> = match form {
         Form::Generalized(form) => form.classes.iter().map(|c| (c.region.to_vec(), &c.members)).collect(),
-        Form::Anatomized(form) => form.groups.iter().map(|members| (table.top(), members)).collect(),
+        Form::Anatomized(form) => release.classes.iter().map(|c| c.region.clone()).zip(&form.groups).collect(),
     };
     let grouped = |r: &&Requirement| release.shape != Shape::Groups || r.model.promise().concerns != Concern::Identity;
     for r in goal.iter().filter(|r| !r.model.promise().wide).filter(grouped) {
@@ -231,7 +231,7 @@ fn made_releases_are_judged_right() {
                     prop_assert!(judgement.holds && (judgement.broken == 0 || judgement.wide));
                     prop_assert!(judgement.classes > 0 || release.records() == 0);
                 }
-                let everybody: Vec<u64> = release.classes.iter().map(|c| c.count + 3).collect();
+                let everybody: Vec<u64> = release.identities().iter().map(|c| c.count + 3).collect();
                 for population in [None, Some(&everybody[..])] {
                     let risk = assess(release, population);
                     prop_assert!(risk.prosecutor.max >= risk.journalist.max);
@@ -426,7 +426,8 @@ fn nobody_is_no_reason_to_panic() {
     for entry in ALGORITHMS {
         for draws in [(0, [1, 1, 1], 0, 0), (4, [20, 0, 0], 0, 0)] {
             let goal = requirements(&[draws], &case.table);
-            let algorithm = algorithm(entry, &BTreeMap::new()).expect("defaults are possible");
+            let given = combinations(entry.parameters, &[0]).swap_remove(0);
+            let algorithm = algorithm(entry, &given).expect("the first choices are possible");
             match make(&case.table, &*algorithm, &goal, 0, &|_, _| true) {
                 Outcome::Made(made) => assert_eq!(made.release.records(), 0),
                 Outcome::Refused(reasons) => assert!(!reasons.is_empty()),

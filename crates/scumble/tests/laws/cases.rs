@@ -210,6 +210,7 @@ fn text_of(kind: Kind, draw: u32, values: &[String]) -> String {
         }
         Kind::Guard => "guard".into(),
         Kind::Register => "register".into(),
+        Kind::Sensitive => String::new(),
         Kind::Text(example) => example.into(),
         Kind::Count(least) => (least + u64::from(draw % 4)).to_string(),
         Kind::Number(least, most) => {
