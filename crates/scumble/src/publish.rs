@@ -9,7 +9,7 @@ use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
 use crate::model::{Concern, Measured};
 use crate::problem::Problem;
-use crate::release::{Form, Release, project};
+use crate::release::{Form, Release, Shape, project};
 use crate::table::Table;
 use crate::utility::{METRICS, Metric, Subject, Told};
 use rayon::prelude::*;
