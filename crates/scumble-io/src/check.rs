@@ -191,10 +191,7 @@ struct Plan {
 pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     let start = Instant::now();
     let mut plan = plan(data, options)?;
-    options.watcher.phase("reading");
-    let wanted = plan.quasi.iter().chain(&plan.sensitive).map(|w| &w.name).chain(&plan.guards);
-    let names: Vec<String> = wanted.cloned().collect();
-    let read = columns::read(&plan.file, &plan.read, Some(&names), &|done, total| options.watcher.at(done, total))?;
+    let read = read_data(&plan, options.watcher)?;
     if read.rows == 0 {
         return Err(Problem::new(format!("`{}` has no records", data.display())).into());
     }
@@ -233,6 +230,14 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
         write_picture(&release, x, y, &data.display().to_string(), file)?;
     }
     Ok(answer)
+}
+
+/// Reads the columns that the plan is about.
+fn read_data(plan: &Plan, watcher: &dyn Watcher) -> Result<columns::Columns, Problems> {
+    watcher.phase("reading");
+    let wanted = plan.quasi.iter().chain(&plan.sensitive).map(|w| &w.name).chain(&plan.guards);
+    let names: Vec<String> = wanted.cloned().collect();
+    columns::read(&plan.file, &plan.read, Some(&names), &|done, total| watcher.at(done, total))
 }
 
 /// The promise that is broken whatever the classes are: a manifest speaks of one file only.
@@ -442,9 +447,7 @@ pub(crate) fn open(folder: &Path, named: Named<'_>, watcher: &dyn Watcher) -> Re
     let m = manifest::read(folder)?;
     let file = folder.join(&m.data.file);
     let plan = from_manifest(&m, folder, file)?;
-    watcher.phase("reading");
-    let names: Vec<String> = plan.quasi.iter().chain(&plan.sensitive).map(|w| w.name.clone()).collect();
-    let read = columns::read(&plan.file, &plan.read, Some(&names), &|done, total| watcher.at(done, total))?;
+    let read = read_data(&plan, watcher)?;
     let others = |name: &str| {
         let rule = plan.quasi.iter().chain(&plan.sensitive).find(|w| w.name == name).and_then(|w| w.rule.as_ref());
         let labels = column(&read, name).map_or_else(|_| Vec::new(), |c| c.values.iter().collect());
