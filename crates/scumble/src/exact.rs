@@ -5,6 +5,7 @@
 //! field, the effective ℓ = exp(entropy), is compared by integers whenever floating point cannot decide.
 
 use dashu_int::UBig;
+use dashu_int::ops::{BitTest, Gcd};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -97,6 +98,90 @@ impl PartialOrd for Ratio {
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.den == 1 { write!(f, "{}", self.num) } else { write!(f, "{}/{}", self.num, self.den) }
+    }
+}
+
+/// A non-negative rational number of any size, in lowest terms: for products and sums that outgrow [`Ratio`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fraction {
+    num: UBig,
+    den: UBig,
+}
+
+impl Fraction {
+    /// num / den in lowest terms. `den` must not be zero.
+    pub fn new(num: impl Into<UBig>, den: impl Into<UBig>) -> Fraction {
+        let (num, den) = (num.into(), den.into());
+        assert!(!den.is_zero(), "a fraction needs a denominator");
+        let g = (&num).gcd(&den);
+        if g.is_one() { Fraction { num, den } } else { Fraction { num: num / &g, den: den / g } }
+    }
+
+    /// A whole number.
+    pub fn whole(n: u64) -> Fraction {
+        Fraction { num: n.into(), den: UBig::ONE }
+    }
+
+    /// Whether it is nothing.
+    pub fn is_zero(&self) -> bool {
+        self.num.is_zero()
+    }
+
+    /// The sum.
+    pub fn plus(&self, other: &Fraction) -> Fraction {
+        Fraction::new(&self.num * &other.den + &other.num * &self.den, &self.den * &other.den)
+    }
+
+    /// The product.
+    pub fn times(&self, other: &Fraction) -> Fraction {
+        Fraction::new(&self.num * &other.num, &self.den * &other.den)
+    }
+
+    /// The quotient; `other` must not be zero.
+    pub fn over(&self, other: &Fraction) -> Fraction {
+        Fraction::new(&self.num * &other.den, &self.den * &other.num)
+    }
+
+    /// The difference, or nothing if it would be negative.
+    pub fn less(&self, other: &Fraction) -> Fraction {
+        let (a, b) = (&self.num * &other.den, &other.num * &self.den);
+        if a <= b { Fraction::whole(0) } else { Fraction::new(a - b, &self.den * &other.den) }
+    }
+
+    /// This to the n-th power.
+    pub fn power(&self, n: usize) -> Fraction {
+        Fraction { num: self.num.pow(n), den: self.den.pow(n) }
+    }
+
+    /// The same as a [`Ratio`], if its terms are small enough.
+    pub fn ratio(&self) -> Option<Ratio> {
+        Some(Ratio { num: u128::try_from(self.num.clone()).ok()?, den: u128::try_from(self.den.clone()).ok()? })
+    }
+
+    /// The nearest floating-point number or a neighbour of it, for display.
+    pub fn to_f64(&self) -> f64 {
+        // Terms beyond the range of floating point lose their last digits first.
+        let excess = self.num.bit_len().max(self.den.bit_len()).saturating_sub(1000);
+        let float = |n: &UBig| (n >> excess).to_f64().value();
+        float(&self.num) / float(&self.den)
+    }
+}
+
+impl From<Ratio> for Fraction {
+    fn from(r: Ratio) -> Fraction {
+        Fraction { num: r.num.into(), den: r.den.into() }
+    }
+}
+
+impl Ord for Fraction {
+    fn cmp(&self, other: &Fraction) -> Ordering {
+        (&self.num * &other.den).cmp(&(&other.num * &self.den))
+    }
+}
+
+impl PartialOrd for Fraction {
+    fn partial_cmp(&self, other: &Fraction) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

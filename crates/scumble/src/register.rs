@@ -190,6 +190,18 @@ impl Population {
         people
     }
 
+    /// How many people fit none of the regions.
+    pub fn outside<'r>(&self, regions: impl IntoIterator<Item = &'r [Run]>) -> u64 {
+        let mut inside = vec![false; self.weights.len()];
+        for region in regions {
+            self.search(region, 0, &mut |node, entry| {
+                let entries = entry.map_or(node.first as usize..node.end as usize, |i| i..i + 1);
+                inside[entries].fill(true);
+            });
+        }
+        self.weights.iter().zip(inside).filter(|(_, inside)| !inside).map(|(people, _)| people).sum()
+    }
+
     /// Calls `visit(places, sensitive code, people)` for the people who fit the region, equal ones at once.
     pub fn visit(&self, region: &[Run], mut visit: impl FnMut(&[u32], u32, u64)) {
         let width = self.known.len();

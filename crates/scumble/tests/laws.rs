@@ -7,6 +7,7 @@ mod laws {
     mod cuts;
     mod exactness;
     mod full_domain;
+    mod knowledge;
     mod local;
     mod microaggregation;
     mod models;

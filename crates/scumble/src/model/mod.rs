@@ -2,7 +2,7 @@
 
 use crate::catalogue::Entry;
 use crate::class::{EquivalenceClass, Run};
-use crate::exact::Ratio;
+use crate::exact::{Fraction, Ratio};
 use crate::problem::Problem;
 use crate::register::Population;
 use crate::release::Shape;
@@ -10,9 +10,15 @@ use crate::table::{Attribute, Distribution};
 use std::cmp::Ordering;
 use std::fmt;
 
+mod average_risk;
+mod ck_safety;
+mod delta_presence;
 mod distinct_l_diversity;
 mod entropy_l_diversity;
 mod k_anonymity;
+mod k_map;
+mod knowledge;
+mod privacy_skyline;
 mod recursive_l_diversity;
 mod t_closeness;
 
@@ -26,6 +32,11 @@ pub const MODELS: &[Entry<Box<dyn Model>>] = &[
     entropy_l_diversity::ENTRY,
     recursive_l_diversity::ENTRY,
     t_closeness::ENTRY,
+    k_map::ENTRY,
+    delta_presence::ENTRY,
+    average_risk::ENTRY,
+    ck_safety::ENTRY,
+    privacy_skyline::ENTRY,
 ];
 
 /// What a model may look at besides the class: what is known about the whole table.
@@ -50,6 +61,33 @@ impl Context<'_> {
     /// The leaves of the attribute that a value or node stands for.
     pub fn run_of(&self, label: &str) -> Option<Run> {
         self.sensitive[self.attribute].taxonomy.parse(label)
+    }
+
+    /// How many people a record of the class may belong to: those of the register who fit its region, and at least its
+    /// own; without a register its own.
+    pub fn candidates(&self, class: &EquivalenceClass) -> u64 {
+        self.population.map_or(class.count, |p| p.fitting(&class.region).max(class.count))
+    }
+
+    /// A problem unless there is a register whose people can be found in the regions of this release.
+    pub fn has_register(&self, model: &str) -> Result<(), Problem> {
+        let Some(population) = self.population else {
+            return Err(Problem::new(format!("`{model}` needs its register, which is not here"))
+                .hint("name the table of people in the model's section of the policy"));
+        };
+        if population.known().is_empty() {
+            let names: Vec<&str> = self.quasi.iter().map(|a| a.name.as_str()).collect();
+            return Err(Problem::new(format!("the register of `{model}` has no quasi-identifier as a column"))
+                .hint(format!("it should have some of `{}`", names.join("`, `"))));
+        }
+        if self.shape == Shape::Representatives {
+            return Err(Problem::new(format!(
+                "`{model}` counts the people who fit what a class shows, and these classes show values that stand for \
+                 their records"
+            ))
+            .hint("use an algorithm that generalizes, or a model that counts records, such as `k-anonymity`"));
+        }
+        Ok(())
     }
 
     /// A problem if a list names something that the attribute does not have.
@@ -183,6 +221,12 @@ impl Measured {
             (Measured::Exact(a), Measured::Exact(b)) => a.cmp(&b),
             (a, b) => a.to_f64().total_cmp(&b.to_f64()),
         }
+    }
+}
+
+impl From<&Fraction> for Measured {
+    fn from(exactly: &Fraction) -> Measured {
+        exactly.ratio().map_or_else(|| Measured::Real(exactly.to_f64()), Measured::Exact)
     }
 }
 

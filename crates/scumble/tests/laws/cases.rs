@@ -221,10 +221,23 @@ fn text_of(kind: Kind, draw: u32, values: &[String]) -> String {
     }
 }
 
-/// Checked parameters of an entry, drawn by its own list.
+/// Checked parameters of an entry, drawn by its own list. A register that may be left out sometimes is.
 pub fn parameters(of: &str, list: &'static [Parameter], draws: &[u32], values: &[String]) -> Parameters {
-    let given = list.iter().zip(draws.iter().cycle()).map(|(p, &d)| (p.name.to_owned(), text_of(p.kind, d, values)));
+    let text = |p: &Parameter, draw: u32| match (p.kind, p.default) {
+        (Kind::Register, Some(default)) if draw % 3 == 0 => default.to_owned(),
+        _ => text_of(p.kind, draw, values),
+    };
+    let given = list.iter().zip(draws.iter().cycle()).map(|(p, &d)| (p.name.to_owned(), text(p, d)));
     Parameters::read(of, list, &given.collect()).expect("drawn by kind")
+}
+
+/// A model with drawn parameters. If it finds their combination impossible, all are drawn as low as may be.
+fn model(entry: &Entry<Box<dyn Model>>, draws: &[u32], values: &[String]) -> (Parameters, Box<dyn Model>) {
+    let made = |draws: &[u32]| {
+        let parameters = parameters(entry.name, entry.parameters, draws, values);
+        (entry.build)(&parameters).map(|model| (parameters, model))
+    };
+    made(draws).or_else(|_| made(&[0])).expect("the lowest parameters are possible")
 }
 
 /// Every combination of the words of the choices; the other parameters as drawn.
@@ -264,8 +277,7 @@ fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Require
     let published = table.published_sensitive();
     let about = attribute % published.len();
     let values = values(&published[about].taxonomy);
-    let parameters = parameters(entry.name, entry.parameters, &params, &values);
-    let model = (entry.build)(&parameters).expect("single parameters of a model exclude nothing");
+    let (parameters, model) = model(entry, &params, &values);
     let attribute = match model.promise().concerns {
         Concern::Identity => None,
         Concern::Sensitive => Some(about),

@@ -4,7 +4,7 @@ use super::cases::{self, Case, KINDS, build, parameters};
 use super::naive;
 use proptest::prelude::*;
 use scumble::algorithm::Goal;
-use scumble::catalogue::{Entry, Kind, MODELS};
+use scumble::catalogue::{Entry, Kind, MODELS, Parameters};
 use scumble::class::{EquivalenceClass, Histogram};
 use scumble::exact::effective_l;
 use scumble::model::{Bound, Concern, Context, Distance, Measured, Model, Verdict, distance, frontier, smallest_c};
@@ -19,7 +19,7 @@ fn class(counts: &[u64]) -> EquivalenceClass {
 }
 
 /// The sensitive attribute of a kind, and the distribution of all classes together.
-fn whole(kind: usize, classes: &[Vec<u64>]) -> (Attribute, Distribution) {
+pub fn whole(kind: usize, classes: &[Vec<u64>]) -> (Attribute, Distribution) {
     let column = cases::column(kind);
     let (taxonomy, _) = scumble::encode::encode("s", &column.rule, column.rows, column.texts, &[]).expect("right");
     let mut counts = vec![0; taxonomy.leaves()];
@@ -50,16 +50,30 @@ fn partitions() -> impl Strategy<Value = (usize, Vec<Vec<u64>>)> {
     (0..KINDS, prop::collection::vec(class, 2..6))
 }
 
-fn judge(model: &dyn Model, of: &(Attribute, Distribution), class: &EquivalenceClass) -> Verdict {
-    let cx = Context {
+fn context(of: &(Attribute, Distribution)) -> Context<'_> {
+    Context {
         quasi: &[],
         sensitive: std::slice::from_ref(&of.0),
         distributions: std::slice::from_ref(&of.1),
         attribute: 0,
         population: None,
         shape: Shape::Regions,
-    };
-    model.judge(&cx, class)
+    }
+}
+
+fn judge(model: &dyn Model, of: &(Attribute, Distribution), class: &EquivalenceClass) -> Verdict {
+    model.judge(&context(of), class)
+}
+
+/// What a wide model measures of classes with these counts.
+pub fn judge_whole(name: &str, given: &[(&str, String)], counts: &[Vec<u64>]) -> Measured {
+    let entry = MODELS.iter().find(|e| e.name == name).expect("is in the catalogue");
+    let given = given.iter().map(|(name, text)| ((*name).to_owned(), text.clone())).collect();
+    let model = build(entry, &Parameters::read(name, entry.parameters, &given).expect("right"));
+    let classes: Vec<EquivalenceClass> = counts.iter().map(|c| class(c)).collect();
+    let of = whole(4, counts);
+    model.fits(&context(&of)).expect("fits");
+    model.judge_all(&context(&of), &classes).expect("wide").measured
 }
 
 proptest! {
@@ -246,6 +260,9 @@ fn every_model_keeps_its_laws_on_tables() {
             prop_assert_eq!(whole.is_some(), promise.wide, "{} says whether it is wide", r.name);
             if let Some(whole) = whole {
                 agrees_with_measure(r.name, &*r.model, &whole)?;
+                if let Some(holds) = naive::keeps_as_a_whole(&r, table, &classes) {
+                    prop_assert_eq!(whole.holds, holds, "{} {:?}: {:?}", r.name, r.parameters, whole);
+                }
                 let parts = verdicts.iter().all(|v| v.holds);
                 prop_assert!(!parts || whole.holds, "{} {:?}: all do their part, {:?}", r.name, r.parameters, whole);
             }

@@ -145,6 +145,19 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
             let (cost, unit) = earth_mover(r.parameters.word("distance"), &histogram, whole);
             cost * u128::from(q) <= u128::from(p) * unit
         }
+        "k-map" => candidates(r, table, region, size) >= r.parameters.count("k"),
+        "delta-presence" => {
+            let (f, people) = (u128::from(size), u128::from(candidates(r, table, region, size)));
+            let (min, max) = (r.parameters.number("min"), r.parameters.number("max"));
+            let outside = people_of(r, table).iter().any(|(who, _)| !fits(table, region, who));
+            f * max.den() <= people * max.num()
+                && f * min.den() >= people * min.num()
+                && (min.num() == 0 || !outside)
+        }
+        "average-risk" => {
+            let (p, q) = fraction(r.parameters.number("threshold"));
+            q <= p * candidates(r, table, region, size)
+        }
         _ => {
             let of =
                 |codes: &Vec<u32>| scumble::class::Histogram::of(rows.iter().map(|&(row, n)| (codes[row as usize], n)));
@@ -152,6 +165,55 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
             let class = EquivalenceClass { region: region.to_vec(), count: size, histograms };
             Goal::new(table, std::slice::from_ref(r)).judge(0, &class).holds
         }
+    }
+}
+
+/// The people of a requirement's register by their leaf on each quasi-identifier, with how many they are. The registers
+/// of the laws know all columns and no other values.
+fn people_of(r: &Requirement, table: &Table) -> Vec<(Vec<u32>, u64)> {
+    let register = r.register.as_ref().expect("a register");
+    let leaf = |a: &scumble::table::Attribute, row: usize| {
+        let column = register.columns.iter().find(|c| c.name == a.name).expect("every column");
+        a.taxonomy.find(&column.texts[column.codes[row] as usize]).expect("a leaf")
+    };
+    let who = |row: usize| table.quasi.iter().map(|a| leaf(a, row)).collect();
+    (0..register.weights.len()).map(|row| (who(row), register.weights[row])).collect()
+}
+
+fn fits(table: &Table, region: &[Run], who: &[u32]) -> bool {
+    let inside = |d: usize| region[d] == table.quasi[d].taxonomy.root() || region[d].contains(who[d]);
+    (0..who.len()).all(inside)
+}
+
+/// How many people a record of the region may belong to.
+fn candidates(r: &Requirement, table: &Table, region: &[Run], size: u64) -> u64 {
+    if r.register.is_none() {
+        return size;
+    }
+    let people = people_of(r, table);
+    people.iter().filter(|(who, _)| fits(table, region, who)).map(|(_, n)| n).sum::<u64>().max(size)
+}
+
+/// Whether these classes keep a wide requirement as a whole; nothing for models without a twin here.
+pub fn keeps_as_a_whole(r: &Requirement, table: &Table, classes: &[EquivalenceClass]) -> Option<bool> {
+    let candidates = |c: &EquivalenceClass| candidates(r, table, &c.region, c.count);
+    match r.name {
+        "average-risk" => {
+            let t = r.parameters.number("threshold").to_f64();
+            let records: u64 = classes.iter().map(|c| c.count).sum();
+            let mean = classes.iter().map(|c| c.count as f64 / candidates(c) as f64).sum::<f64>() / records as f64;
+            ((mean - t).abs() > 1e-9).then_some(mean < t)
+        }
+        "delta-presence" => {
+            let (min, max) = (r.parameters.number("min"), r.parameters.number("max"));
+            let inside = |c: &EquivalenceClass| {
+                let presence = Ratio::new(c.count.into(), candidates(c).into());
+                min <= presence && presence <= max
+            };
+            let found = |who: &[u32]| classes.iter().any(|c| fits(table, &c.region, who));
+            Some(classes.iter().all(inside) && people_of(r, table).iter().all(|(who, _)| found(who)))
+        }
+        _ => None,
     }
 }
 
