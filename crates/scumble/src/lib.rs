@@ -13,8 +13,9 @@
 //! - [`policy`]: what a publisher promises, read from text;
 //! - [`model`], [`algorithm`], [`utility`]: the methods, one file each, listed in [`catalogue`];
 //! - [`query`]: what a table answers and a recipient estimates;
-//! - [`risk`]: re-identification risk, [`perturb`]: values changed before anything else,
-//!   [`exact`]: the arithmetic of verdicts, [`picture`]: a partitioning drawn.
+//! - [`risk`]: re-identification risk, [`uniqueness`]: uniques of the population, estimated,
+//!   [`perturb`]: values changed before anything else, [`exact`]: the arithmetic of verdicts,
+//!   [`picture`]: a partitioning drawn.
 
 pub mod algorithm;
 pub mod catalogue;
@@ -35,4 +36,5 @@ mod rule;
 mod scale;
 pub mod table;
 pub mod taxonomy;
+pub mod uniqueness;
 pub mod utility;

@@ -6,9 +6,9 @@ use scumble::catalogue::{METRICS, MODELS, Parameters};
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::encode::{encode, encode_guard};
 use scumble::exact::{Ratio, effective_l};
-use scumble::model::{Concern, Distance, Measured, distance, frontier, smallest_c};
+use scumble::model::{Belief, Concern, Distance, Measured, Reading, beliefs, distance, frontier, smallest_c};
 use scumble::policy::Policy;
-use scumble::publish::{Outcome, judge, make};
+use scumble::publish::{Judgement, Outcome, judge, make};
 use scumble::query::Query;
 use scumble::register::{Register, RegisterColumn};
 use scumble::release::Release;
@@ -226,8 +226,13 @@ impl Case {
         match word {
             "class" => same(&show_histograms(release, self.class(release, rest)?), tail),
             "link" => same(&link(release, rest)?, tail),
+            "believes" => same(&self.believes(release, rest)?, tail),
             "holds" => self.keeps(release, rest, true),
             "breaks" => self.keeps(release, rest, false),
+            "worst" => {
+                let (what, expected) = rest.rsplit_once(" = ").ok_or("write `worst model(…) = value`")?;
+                same(&show_measured(self.judged(release, what)?.measured), expected)
+            }
             "in" => {
                 let class = self.class(release, rest)?.clone();
                 // Distances are measured from the whole table, so the class stays in it.
@@ -255,6 +260,13 @@ impl Case {
 
     /// `holds entropy-l-diversity(l = 1.75) Disease`.
     fn keeps(&self, release: &Release, what: &str, expected: bool) -> Check {
+        let judgement = self.judged(release, what)?;
+        let word = if judgement.holds { "holds" } else { "breaks" };
+        if judgement.holds == expected { Ok(()) } else { Err(format!("it {word}: {}", judgement.measured)) }
+    }
+
+    /// How a release stands by a model, written as `entropy-l-diversity(l = 1.75) Disease`.
+    fn judged(&self, release: &Release, what: &str) -> Result<Judgement, String> {
         let (call, attribute) = what.rsplit_once(')').ok_or("give parameters in brackets")?;
         let (name, given) = call.split_once('(').ok_or("give parameters in brackets")?;
         let entry = MODELS.iter().find(|e| e.name == name).ok_or_else(|| format!("no model `{name}`"))?;
@@ -271,9 +283,30 @@ impl Case {
         let register = self.register.as_ref().filter(|_| parameters.register().is_some());
         let register = register.map(|rows| people(rows).map(Arc::new)).transpose()?;
         let asked = Requirement { name: entry.name, parameters, model, attribute, on: None, register };
-        let judgement = &judge(release, &[asked]).map_err(|unfit| format!("{unfit:?}"))?[0];
-        let word = if judgement.holds { "holds" } else { "breaks" };
-        if judgement.holds == expected { Ok(()) } else { Err(format!("it {word}: {}", judgement.measured)) }
+        let judgements = judge(release, &[asked]).map_err(|unfit| format!("{unfit:?}"))?;
+        judgements.into_iter().next().ok_or_else(|| "it was not judged".into())
+    }
+
+    /// What is believed of a person of the register before and after: `believes tuple 75003 | 22 : Cold 2/5 -> 67/144`.
+    fn believes(&self, release: &Release, rest: &str) -> Result<String, String> {
+        let (reading, values) = rest.split_once(' ').ok_or("name a reading and a person")?;
+        let reading = match reading {
+            "tuple" => Reading::Tuple,
+            "members" => Reading::Members,
+            other => return Err(format!("no reading `{other}`")),
+        };
+        let values = values.split('|').map(str::trim);
+        let who: Vec<Run> = release.quasi.iter().zip(values).map(|(a, v)| person(a, v)).collect::<Result<_, _>>()?;
+        let fits = |c: &&EquivalenceClass| c.region.iter().zip(&who).all(|(region, p)| region.covers(*p));
+        let class = release.classes.iter().find(fits).ok_or("the person fits no class")?;
+        let sensitive = &release.sensitive[0];
+        let population = people(self.register.as_ref().ok_or("no register")?)?.among(&release.quasi, Some(sensitive));
+        let places: Vec<u32> = population.known().iter().map(|&i| 2 * who[i].first).collect();
+        let found = beliefs(&population, class, 0, reading, &places).ok_or("nothing is believed of such a person")?;
+        let exact = |f: &scumble::exact::Fraction| f.ratio().map_or_else(String::new, |r| r.to_string());
+        let show =
+            |b: &Belief| format!("{} {} -> {}", sensitive.taxonomy.leaf(b.value), exact(&b.prior), exact(&b.posterior));
+        Ok(found.iter().map(show).collect::<Vec<_>>().join(", "))
     }
 
     /// What else must be lifted when a leaf is lifted to its parent: `force sub-tree Job Engineer : Engineer, Lawyer`.

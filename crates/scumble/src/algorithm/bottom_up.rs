@@ -71,7 +71,13 @@ impl Algorithm for BottomUp {
             let go_on = progress(all.saturating_sub(climb.broken), all);
             match climb.best().filter(|_| go_on) {
                 Some((dim, run)) => climb.generalize(dim, run),
-                None if climb.at_top() => return Err(Refusal(Cuts::impossible(table, goal))),
+                None if climb.at_top() => {
+                    let reasons = Cuts::impossible(table, goal);
+                    if reasons.is_empty() {
+                        break; // one class keeps what is judged on the whole, though it would not do its part among others
+                    }
+                    return Err(Refusal(reasons));
+                }
                 None => climb.finish(),
             }
         }

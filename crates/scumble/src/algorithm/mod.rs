@@ -4,8 +4,9 @@ use crate::catalogue::{Entry, Parameters};
 use crate::class::{EquivalenceClass, Run};
 use crate::model::{Bound, Context, Measured, Model, Verdict};
 use crate::problem::Problem;
+use crate::publish::judge;
 use crate::register::{Population, Register};
-use crate::release::{Form, Shape, project};
+use crate::release::{Form, Release, Shape, project};
 use crate::table::{Attribute, Distribution, Table};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -280,11 +281,26 @@ impl<'a> Goal<'a> {
         self.requirements.iter().all(|r| r.model.promise().size_decides)
     }
 
+    /// What was made, if it keeps the goal. For algorithms that test classes on the way and then show, or join, more than
+    /// they tested: harmless for monotone requirements only.
+    pub fn confirm(&self, table: &Table, form: Form) -> Result<Form, Refusal> {
+        let judgements = judge(&Release::of(table, &form), self.requirements).map_err(Refusal)?;
+        let broken: Vec<Problem> = (self.requirements.iter().zip(&judgements))
+            .filter(|(_, j)| !j.holds)
+            .map(|(r, j)| {
+                Problem::new(format!("{}{}", j.words(r.name), r.about(self.sensitive)))
+                    .hint("merging classes may break this model; try `lattice`, which judges whole releases")
+            })
+            .collect();
+        if broken.is_empty() { Ok(form) } else { Err(Refusal(broken)) }
+    }
+
     /// Why not even the most general table keeps the goal; empty if it does. `whole` is the table as one class.
     pub fn impossible(&self, whole: &EquivalenceClass) -> Vec<Problem> {
         let mut reasons = Vec::new();
         for (i, r) in self.requirements.iter().enumerate() {
-            let verdict = self.judge(i, whole);
+            let together = r.model.judge_all(&self.context(i), std::slice::from_ref(whole));
+            let verdict = together.unwrap_or_else(|| self.judge(i, whole));
             if verdict.holds {
                 continue;
             }

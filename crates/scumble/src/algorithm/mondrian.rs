@@ -99,7 +99,8 @@ impl Algorithm for Mondrian {
             return Err(Refusal(reasons));
         }
         let classes = job.divide(&mut rows, table.top());
-        Ok(Form::Generalized(Generalized::new(classes, Vec::new())))
+        let form = Form::Generalized(Generalized::new(classes, Vec::new()));
+        if goal.is_monotone() { Ok(form) } else { goal.confirm(table, form) }
     }
 }
 
@@ -184,7 +185,7 @@ impl Job<'_> {
     }
 
     /// What covers the rows. A model that looks at regions must hold for the tight one, whatever is published: the
-    /// region that the cuts leave contains it.
+    /// region that the cuts leave contains it, and where that is not enough what was made is judged once more.
     fn shown<'r>(&self, rows: impl Iterator<Item = &'r [u32]>) -> Vec<Run> {
         let mut tight: Vec<Run> = Vec::new();
         for row in rows {
@@ -372,7 +373,11 @@ impl Job<'_> {
             }
             let off = (2 * left.count).abs_diff(total);
             let nearer = best.is_none_or(|(b, _)| off < b);
-            if nearer && self.goal.holds(&left.class(Vec::new())) && self.goal.holds(&right.class(Vec::new())) {
+            let region = |upper: bool| {
+                let side = rows.chunks_exact(stride).filter(|row| (row[dim] > cut) == upper);
+                if self.goal.needs_regions() { self.shown(side) } else { Vec::new() }
+            };
+            if nearer && self.goal.holds(&left.class(region(false))) && self.goal.holds(&right.class(region(true))) {
                 best = Some((off, cut));
             }
         }

@@ -67,11 +67,7 @@ impl Model for AverageRisk {
 
     fn promise(&self) -> Promise {
         // Monotone as a part: whoever fits a class fits every class that it is merged into.
-        Promise {
-            region: self.register,
-            wide: true,
-            ..Promise::new(self.threshold, Bound::AtMost, Concern::Identity)
-        }
+        Promise { region: self.register, wide: true, ..Promise::new(self.threshold, Bound::AtMost, Concern::Identity) }
     }
 
     fn fits(&self, cx: &Context<'_>) -> Result<(), Problem> {

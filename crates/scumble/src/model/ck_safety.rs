@@ -160,4 +160,12 @@ mod tests {
         let expected = [(1u64, 1u64), (3, 5), (1, 5), (0, 1)].map(|(a, b)| Fraction::new(a, b));
         assert_eq!(least, expected);
     }
+
+    /// The implication of the paper: its condition is about one bucket, its consequent about the other.
+    #[test]
+    fn an_implication_between_classes() {
+        let model = CkSafety { c: Ratio::whole(1), k: 1, part: Part::new(Ratio::whole(1), 1) };
+        let (charlie, hannah) = (model.share(&[2, 2, 1]), model.share(&[2, 1, 1, 1]));
+        assert_eq!(disclosure(&charlie.target[0].times(&hannah.other[1])), Fraction::new(10u64, 19u64));
+    }
 }

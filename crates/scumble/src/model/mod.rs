@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 mod average_risk;
+mod bayes_optimal;
 mod ck_safety;
 mod delta_presence;
 mod distinct_l_diversity;
@@ -18,10 +19,12 @@ mod entropy_l_diversity;
 mod k_anonymity;
 mod k_map;
 mod knowledge;
+mod population_uniqueness;
 mod privacy_skyline;
 mod recursive_l_diversity;
 mod t_closeness;
 
+pub use bayes_optimal::{Belief, Reading, beliefs};
 pub use recursive_l_diversity::{frontier, smallest_c};
 pub use t_closeness::{Distance, distance};
 
@@ -35,8 +38,10 @@ pub const MODELS: &[Entry<Box<dyn Model>>] = &[
     k_map::ENTRY,
     delta_presence::ENTRY,
     average_risk::ENTRY,
+    population_uniqueness::ENTRY,
     ck_safety::ENTRY,
     privacy_skyline::ENTRY,
+    bayes_optimal::ENTRY,
 ];
 
 /// What a model may look at besides the class: what is known about the whole table.

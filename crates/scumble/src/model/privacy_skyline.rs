@@ -48,7 +48,12 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     parameters: &[
         Parameter { name: "l", kind: Kind::Count(0), default: None, about: "values known not to be the target's" },
         Parameter { name: "k", kind: Kind::Count(0), default: None, about: "other people whose values are known" },
-        Parameter { name: "m", kind: Kind::Count(0), default: None, about: "people whose having it implies the target's" },
+        Parameter {
+            name: "m",
+            kind: Kind::Count(0),
+            default: None,
+            about: "people whose having it implies the target's",
+        },
         Parameter {
             name: "c",
             kind: Kind::Number("0", Some("1")),
@@ -69,7 +74,13 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
         };
         let c = p.number("c");
         let pieces = Pieces { known, implied };
-        Ok(Box::new(PrivacySkyline { ruled_out, pieces, c, values: p.list("values").to_vec(), part: Part::new(c, implied) }))
+        Ok(Box::new(PrivacySkyline {
+            ruled_out,
+            pieces,
+            c,
+            values: p.list("values").to_vec(),
+            part: Part::new(c, implied),
+        }))
     },
 };
 

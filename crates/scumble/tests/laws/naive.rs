@@ -150,13 +150,15 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
             let (f, people) = (u128::from(size), u128::from(candidates(r, table, region, size)));
             let (min, max) = (r.parameters.number("min"), r.parameters.number("max"));
             let outside = people_of(r, table).iter().any(|(who, _)| !fits(table, region, who));
-            f * max.den() <= people * max.num()
-                && f * min.den() >= people * min.num()
-                && (min.num() == 0 || !outside)
+            f * max.den() <= people * max.num() && f * min.den() >= people * min.num() && (min.num() == 0 || !outside)
         }
         "average-risk" => {
             let (p, q) = fraction(r.parameters.number("threshold"));
             q <= p * candidates(r, table, region, size)
+        }
+        "population-uniqueness" => size > 1 || r.parameters.number("threshold") == Ratio::whole(1),
+        "bayes-optimal" => {
+            largest_change(r, table, region, &histogram).is_some_and(|change| change <= r.parameters.number("theta"))
         }
         _ => {
             let of =
@@ -192,6 +194,96 @@ fn candidates(r: &Requirement, table: &Table, region: &[Run], size: u64) -> u64 
     }
     let people = people_of(r, table);
     people.iter().filter(|(who, _)| fits(table, region, who)).map(|(_, n)| n).sum::<u64>().max(size)
+}
+
+/// The largest change of a belief that a class brings about, by the definition; nothing if there is none.
+fn largest_change(r: &Requirement, table: &Table, region: &[Run], class: &BTreeMap<u32, u64>) -> Option<Ratio> {
+    let register = r.register.as_ref().expect("a register");
+    let sensitive = &table.sensitive[r.attribute.expect("about an attribute")];
+    let column = register.columns.iter().find(|c| c.name == sensitive.name).expect("every column");
+    let mut people: BTreeMap<Vec<u32>, BTreeMap<u32, u128>> = BTreeMap::new();
+    let mut all: BTreeMap<u32, u128> = BTreeMap::new();
+    for (row, (who, n)) in people_of(r, table).into_iter().enumerate().filter(|(_, (who, _))| fits(table, region, who))
+    {
+        let value = sensitive.taxonomy.find(&column.texts[column.codes[row] as usize]).expect("a leaf");
+        *people.entry(who).or_default().entry(value).or_default() += u128::from(n);
+        *all.entry(value).or_default() += u128::from(n);
+    }
+    if r.parameters.word("reading") == "members" {
+        return largest_change_of_members(&people, all.values().sum(), class);
+    }
+    // n_s / f(s, q*) over the product of all f(s, q*), so that everything stays whole.
+    if class.keys().any(|s| !all.contains_key(s)) {
+        return None;
+    }
+    let rest = |s: &u32| class.keys().filter(|x| *x != s).map(|x| all[x]).product::<u128>();
+    let mut largest = Ratio::whole(0);
+    for f in people.values() {
+        let likely = |s: &u32| class.get(s).map_or(0, |&n| u128::from(n) * f[s] * rest(s));
+        let (sum, total) = (f.keys().map(likely).sum::<u128>(), f.values().sum::<u128>());
+        if sum == 0 {
+            return None;
+        }
+        for (s, n) in f {
+            largest = largest.max(Ratio::new((n * sum).abs_diff(likely(s) * total), total * sum));
+        }
+    }
+    Some(largest)
+}
+
+/// The same if the members of the class are known: every way to deal the values to them is tried.
+fn largest_change_of_members(
+    people: &BTreeMap<Vec<u32>, BTreeMap<u32, u128>>,
+    all: u128,
+    class: &BTreeMap<u32, u64>,
+) -> Option<Ratio> {
+    let n: u64 = class.values().sum();
+    let mut members: Vec<&BTreeMap<u32, u128>> = Vec::new();
+    for f in people.values() {
+        let times = u128::from(n) * f.values().sum::<u128>();
+        if times % all != 0 {
+            return None;
+        }
+        (0..times / all).for_each(|_| members.push(f));
+    }
+    // belief[i][s]: weight of the worlds in which member i has s.
+    let mut belief: Vec<BTreeMap<u32, u128>> = vec![BTreeMap::new(); members.len()];
+    let mut dealt = Vec::new();
+    deal(&members, &mut class.clone(), 1, &mut dealt, &mut belief);
+    let mut largest = Ratio::whole(0);
+    for (f, belief) in members.iter().zip(&belief) {
+        let (sum, total) = (belief.values().sum::<u128>(), f.values().sum::<u128>());
+        if sum == 0 {
+            return None;
+        }
+        for (s, n) in *f {
+            let likely = belief.get(s).copied().unwrap_or(0);
+            largest = largest.max(Ratio::new((n * sum).abs_diff(likely * total), total * sum));
+        }
+    }
+    (!members.is_empty()).then_some(largest)
+}
+
+fn deal(
+    members: &[&BTreeMap<u32, u128>],
+    left: &mut BTreeMap<u32, u64>,
+    weight: u128,
+    dealt: &mut Vec<u32>,
+    belief: &mut [BTreeMap<u32, u128>],
+) {
+    let Some(f) = members.get(dealt.len()) else {
+        dealt.iter().zip(belief).for_each(|(s, belief)| *belief.entry(*s).or_default() += weight);
+        return;
+    };
+    for (&s, n) in *f {
+        if left.get(&s).is_some_and(|&n| n > 0) {
+            left.entry(s).and_modify(|n| *n -= 1);
+            dealt.push(s);
+            deal(members, left, weight * n, dealt, belief);
+            dealt.pop();
+            left.entry(s).and_modify(|n| *n += 1);
+        }
+    }
 }
 
 /// Whether these classes keep a wide requirement as a whole; nothing for models without a twin here.
@@ -258,12 +350,53 @@ impl Mondrian<'_> {
     /// The classes, or nothing if the whole table does not keep the requirements.
     pub fn run(&self) -> Option<Classes> {
         let all: Vec<u32> = (0..self.table.rows() as u32).collect();
-        if !self.allowed(&all) {
+        if !self.possible(&all) {
             return None;
         }
         let mut classes = Classes::new();
         self.divide(all, self.table.top(), &mut classes);
-        Some(classes)
+        self.confirmed(&classes).then_some(classes)
+    }
+
+    /// Whether all rows as one class keep the requirements, those about the release as a whole by themselves.
+    fn possible(&self, all: &[u32]) -> bool {
+        let whole = class(self.table, all);
+        let rows: Vec<(u32, u64)> = all.iter().map(|&r| (r, self.count(r))).collect();
+        self.requirements.iter().all(|r| {
+            if !r.model.promise().wide {
+                return keeps(r, self.table, &whole.region, &rows);
+            }
+            let classes = std::slice::from_ref(&whole);
+            let judged = || {
+                let goal = Goal::new(self.table, std::slice::from_ref(r));
+                r.model.judge_all(&goal.context(0), classes).is_some_and(|v| v.holds)
+            };
+            keeps_as_a_whole(r, self.table, classes).unwrap_or_else(judged)
+        })
+    }
+
+    /// Whether what came out keeps the requirements that merging may break, on their columns.
+    fn confirmed(&self, classes: &Classes) -> bool {
+        self.requirements.iter().filter(|r| !r.model.promise().monotone).all(|r| {
+            let shown = |region: &Vec<Run>, d: usize| match &r.on {
+                Some(on) if !on.contains(&d) => self.table.quasi[d].taxonomy.root(),
+                _ => region[d],
+            };
+            let mut groups = Classes::new();
+            for (region, rows) in classes {
+                let key = (0..region.len()).map(|d| shown(region, d)).collect();
+                groups.entry(key).or_default().extend(rows);
+            }
+            let pairs = |rows: &BTreeMap<u32, u64>| rows.iter().map(|(&row, &n)| (row, n)).collect::<Vec<_>>();
+            if !r.model.promise().wide {
+                return groups.iter().all(|(region, rows)| keeps(r, self.table, region, &pairs(rows)));
+            }
+            let class = |(region, rows): (&Vec<Run>, &BTreeMap<u32, u64>)| {
+                let rows: Vec<u32> = rows.keys().copied().collect();
+                EquivalenceClass { region: region.clone(), ..class(self.table, &rows) }
+            };
+            keeps_as_a_whole(r, self.table, &groups.iter().map(class).collect::<Vec<_>>()) != Some(false)
+        })
     }
 
     fn allowed(&self, rows: &[u32]) -> bool {

@@ -1,0 +1,300 @@
+//! # Bayes-optimal privacy
+//!
+//! Seeing the release changes no belief about anybody's sensitive value by more than θ.
+//!
+//! ## Definition
+//! An adversary knows a joint distribution f of quasi-identifiers and sensitive value: the `reference`, a table of people
+//! with both (a column `people` weighs its rows). Of a person with quasi-identifiers q she believes s beforehand with
+//! probability α = f(s|q). Who is in a class that fits q, with n_s records of value s, is believed to have s afterwards
+//! with probability β:
+//!
+//! - `reading = "tuple"`: she knows nothing of the other people of the class, and takes them for draws from f. Then β is
+//!   proportional to n_s · f(s|q)/f(s|q*), q* being everybody who fits the class (the paper's Eq. 2).
+//! - `reading = "members"`: she knows the quasi-identifiers of everybody in the class, n · f(q)/f(q*) people of each q, and
+//!   weighs every way to deal the n values to them by its probability (possible worlds). Exact; the work grows fast with
+//!   the size of a class.
+//!
+//! The measured value is the largest |α − β| over all q with f(q) > 0 that fit a class and all s; it must not be above θ
+//! (equality is allowed). It is infinite, and so always broken, where the reference contradicts the class (nobody who fits
+//! has a value that it shows), where the members are not whole numbers of people, or where there are too many worlds.
+//!
+//! Merging classes may break the promise. A distribution taken from the released data themselves would be no test: then
+//! n_s is proportional to f(s|q*), and α = β in every class. So the reference must be named, and stand for what an
+//! adversary knows. People whose value the release's taxonomy does not know are taken together.
+//!
+//! ## Protects against
+//! Every gain of knowledge by an adversary who believes f: positive (s becomes likely) and negative (s is ruled out).
+//!
+//! ## Does not protect against
+//! Adversaries who believe something else: the publisher cannot know f of them all, which is why ℓ-diversity was proposed
+//! in its place. Identity disclosure; several releases.
+//!
+//! ## Reference
+//! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2006, section 3.
+
+use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
+use crate::catalogue::{Entry, Kind, Parameter};
+use crate::class::{EquivalenceClass, Histogram, Run};
+use crate::exact::{Fraction, Ratio, gcd};
+use crate::problem::Problem;
+use crate::register::Population;
+use crate::release::Shape;
+use dashu_int::UBig;
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+
+pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
+    name: "bayes-optimal",
+    summary: "no belief about a person's sensitive value changes by more than θ",
+    source: include_str!("bayes_optimal.rs"),
+    parameters: &[
+        Parameter {
+            name: "theta",
+            kind: Kind::Number("0", Some("1")),
+            default: None,
+            about: "the largest change of a belief that is allowed",
+        },
+        Parameter {
+            name: "reading",
+            kind: Kind::Choice(&["tuple", "members"]),
+            default: Some("tuple"),
+            about: "whether the adversary knows the person alone, or everybody in the class",
+        },
+        Parameter {
+            name: "reference",
+            kind: Kind::Register,
+            default: None,
+            about: "a table of people with quasi-identifiers and the sensitive attribute; what the adversary believes",
+        },
+    ],
+    build: |p| {
+        let reading = if p.word("reading") == "members" { Reading::Members } else { Reading::Tuple };
+        Ok(Box::new(BayesOptimal { theta: p.number("theta"), reading }))
+    },
+};
+
+/// What an adversary knows of a class besides the distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// The target alone.
+    Tuple,
+    /// Who is in it.
+    Members,
+}
+
+struct BayesOptimal {
+    theta: Ratio,
+    reading: Reading,
+}
+
+impl Model for BayesOptimal {
+    fn judge(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Verdict {
+        let broken = Verdict { holds: false, measured: Measured::Infinite };
+        let (Some(population), histogram) = (cx.population, &class.histograms[cx.attribute]) else { return broken };
+        let people = people(population, &class.region);
+        let beliefs = Beliefs::new(people.values().flatten(), histogram, self.reading);
+        match beliefs.and_then(|b| b.largest_change()) {
+            Some(change) => Verdict { holds: change <= self.theta.into(), measured: Measured::from(&change) },
+            None => broken,
+        }
+    }
+
+    fn promise(&self) -> Promise {
+        Promise { monotone: false, region: true, ..Promise::new(self.theta, Bound::AtMost, Concern::Sensitive) }
+    }
+
+    fn fits(&self, cx: &Context<'_>) -> Result<(), Problem> {
+        cx.has_register("bayes-optimal")?;
+        if !cx.population.is_some_and(Population::tells_sensitive) {
+            let name = &cx.sensitive[cx.attribute].name;
+            return Err(Problem::new(format!("the reference of `bayes-optimal` does not tell `{name}`"))
+                .hint("it needs the sensitive attribute as a column, beside quasi-identifiers"));
+        }
+        if cx.shape != Shape::Regions {
+            return Err(Problem::new("`bayes-optimal` needs classes whose records fit what the class shows")
+                .hint("use an algorithm that generalizes"));
+        }
+        Ok(())
+    }
+}
+
+/// What is believed of a person about a value, before the release and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Belief {
+    /// Code of the sensitive value.
+    pub value: u32,
+    /// Without the release.
+    pub prior: Fraction,
+    /// With it.
+    pub posterior: Fraction,
+}
+
+/// What is believed of a person of a class: one for every value that the reference gives the person. The person stands at
+/// these places on the quasi-identifiers that the reference knows (twice the leaf code). Nothing if the reference has no
+/// such person among those who fit the class, or cannot judge the class.
+pub fn beliefs(
+    population: &Population,
+    class: &EquivalenceClass,
+    attribute: usize,
+    reading: Reading,
+    places: &[u32],
+) -> Option<Vec<Belief>> {
+    let people = people(population, &class.region);
+    let told = Beliefs::new(people.values().flatten(), &class.histograms[attribute], reading)?;
+    told.of(&people.get(places)?.as_ref()?.shares)
+}
+
+/// People with the same quasi-identifiers: how often each value occurs among them.
+struct Person {
+    /// Values with their frequencies, in lowest terms; rising codes.
+    shares: Vec<(u32, u64)>,
+    /// How many times these.
+    times: u64,
+}
+
+/// Everybody who fits a region, by place.
+fn people(population: &Population, region: &[Run]) -> HashMap<Box<[u32]>, Option<Person>> {
+    let mut counts: HashMap<Box<[u32]>, Vec<(u32, u64)>> = HashMap::new();
+    population.visit(region, |places, value, people| {
+        if !counts.contains_key(places) {
+            counts.insert(places.into(), Vec::new());
+        }
+        counts.get_mut(places).into_iter().for_each(|counts| counts.push((value, people)));
+    });
+    let person = |counts: Vec<(u32, u64)>| {
+        let mut shares = Histogram::of(counts).0;
+        let times = shares.iter().fold(0, |g, &(_, n)| gcd(g, n.into())) as u64;
+        shares.iter_mut().for_each(|(_, n)| *n /= times.max(1));
+        (times > 0).then_some(Person { shares, times })
+    };
+    counts.into_iter().map(|(places, counts)| (places, person(counts))).collect()
+}
+
+/// A class as the adversary sees it. People with equal shares are alike to her.
+struct Beliefs<'a> {
+    /// Shares with how many times they occur.
+    alike: BTreeMap<&'a [(u32, u64)], u64>,
+    class: &'a Histogram,
+    how: How,
+}
+
+enum How {
+    /// n_s / f(s, q*) for every value of the class.
+    Tuple(BTreeMap<u32, Fraction>),
+    /// How many members of the class have these shares.
+    Members(BTreeMap<Vec<(u32, u64)>, u64>),
+}
+
+/// Possible worlds are counted in at most so many steps.
+const WORK: u64 = 4_000_000;
+
+impl<'a> Beliefs<'a> {
+    /// Nothing if the reference cannot judge such a class.
+    fn new(people: impl Iterator<Item = &'a Person>, class: &'a Histogram, reading: Reading) -> Option<Beliefs<'a>> {
+        let mut alike: BTreeMap<&[(u32, u64)], u64> = BTreeMap::new();
+        people.for_each(|p| *alike.entry(&p.shares).or_default() += p.times);
+        let how = match reading {
+            Reading::Tuple => How::Tuple(Beliefs::weights(&alike, class)?),
+            Reading::Members => How::Members(Beliefs::members(&alike, class)?),
+        };
+        Some(Beliefs { alike, class, how })
+    }
+
+    fn weights(alike: &BTreeMap<&[(u32, u64)], u64>, class: &Histogram) -> Option<BTreeMap<u32, Fraction>> {
+        let mut total: BTreeMap<u32, u64> = BTreeMap::new();
+        for (shares, times) in alike {
+            shares.iter().for_each(|&(value, n)| *total.entry(value).or_default() += n * times);
+        }
+        class.0.iter().map(|&(value, n)| Some((value, Fraction::new(n, *total.get(&value)?)))).collect()
+    }
+
+    fn members(alike: &BTreeMap<&[(u32, u64)], u64>, class: &Histogram) -> Option<BTreeMap<Vec<(u32, u64)>, u64>> {
+        let people = |shares: &[(u32, u64)], times: u64| times * shares.iter().map(|(_, n)| n).sum::<u64>();
+        let all: u64 = alike.iter().map(|(shares, &times)| people(shares, times)).sum();
+        let n = class.total();
+        let share = |(shares, &times): (&&[(u32, u64)], &u64)| {
+            let product = u128::from(n) * u128::from(people(shares, times));
+            let whole = product.is_multiple_of(all.into());
+            whole.then(|| (shares.to_vec(), (product / u128::from(all)) as u64))
+        };
+        let members: BTreeMap<Vec<(u32, u64)>, u64> = alike.iter().map(share).collect::<Option<_>>()?;
+        let factors = class.0.iter().map(|&(_, n)| n + 1).chain([n, members.len() as u64, class.0.len() as u64]);
+        factors.try_fold(1u64, |work, factor| work.checked_mul(factor)).filter(|&work| work <= WORK)?;
+        Some(members)
+    }
+
+    /// What is believed of a person with these shares.
+    fn of(&self, shares: &[(u32, u64)]) -> Option<Vec<Belief>> {
+        let all: u64 = shares.iter().map(|(_, n)| n).sum();
+        let likely: Vec<Fraction> = match &self.how {
+            How::Tuple(weights) => {
+                let none = Fraction::whole(0);
+                let weight = |value: &u32| weights.get(value).unwrap_or(&none);
+                shares.iter().map(|(value, n)| weight(value).times(&Fraction::whole(*n))).collect()
+            }
+            How::Members(members) => self.worlds(members, shares).into_iter().map(|n| Fraction::new(n, 1u64)).collect(),
+        };
+        let sum = likely.iter().fold(Fraction::whole(0), |sum, x| sum.plus(x));
+        let belief = |(&(value, n), likely): (&(u32, u64), &Fraction)| Belief {
+            value,
+            prior: Fraction::new(n, all),
+            posterior: likely.over(&sum),
+        };
+        (!sum.is_zero()).then(|| shares.iter().zip(&likely).map(belief).collect())
+    }
+
+    /// For every value of a person with these shares: the weight of the worlds in which the person has it.
+    fn worlds(&self, members: &BTreeMap<Vec<(u32, u64)>, u64>, shares: &[(u32, u64)]) -> Vec<UBig> {
+        let values = &self.class.0;
+        // A state says how many of each value were dealt; its number is in mixed radix.
+        let mut steps = vec![1usize];
+        values.iter().for_each(|&(_, n)| steps.push(steps[steps.len() - 1] * (n as usize + 1)));
+        let states = steps.pop().unwrap_or(1);
+        let place = |value: u32| values.binary_search_by_key(&value, |&(v, _)| v).ok();
+        let mut weight = vec![UBig::ZERO; states];
+        weight[0] = UBig::ONE;
+        for (member, &count) in members {
+            let others = count - u64::from(member == shares);
+            for _ in 0..others {
+                let mut next = vec![UBig::ZERO; states];
+                for &(value, n) in member {
+                    let Some(i) = place(value) else { continue };
+                    for state in (0..states).filter(|s| !weight[*s].is_zero()) {
+                        if state / steps[i] % (values[i].1 as usize + 1) < values[i].1 as usize {
+                            next[state + steps[i]] += &weight[state] * n;
+                        }
+                    }
+                }
+                weight = next;
+            }
+        }
+        // The person takes what is left: all but one of the value were dealt to the others.
+        let taken = |&(value, n): &(u32, u64)| place(value).map_or(UBig::ZERO, |i| &weight[states - 1 - steps[i]] * n);
+        shares.iter().map(taken).collect()
+    }
+
+    /// The largest change of a belief. Floating point finds out where it may be; there it is computed exactly.
+    fn largest_change(&self) -> Option<Fraction> {
+        let mut near: Vec<(f64, &[(u32, u64)])> = Vec::new();
+        for shares in self.alike.keys() {
+            near.push((self.roughly(shares)?, shares));
+        }
+        let largest = near.iter().map(|(change, _)| *change).fold(0.0, f64::max);
+        let candidates = near.into_iter().filter(|(change, _)| *change >= largest - 1e-9);
+        let changes = candidates.flat_map(|(_, shares)| self.of(shares).unwrap_or_default());
+        changes.map(|b| b.prior.less(&b.posterior).max(b.posterior.less(&b.prior))).max()
+    }
+
+    /// The largest change for a person with these shares, to far more than nine digits.
+    fn roughly(&self, shares: &[(u32, u64)]) -> Option<f64> {
+        let How::Tuple(weights) = &self.how else {
+            let changes = self.of(shares)?.into_iter().map(|b| (b.prior.to_f64() - b.posterior.to_f64()).abs());
+            return Some(changes.fold(0.0, f64::max));
+        };
+        let all: u64 = shares.iter().map(|(_, n)| n).sum();
+        let likely = |&(value, n): &(u32, u64)| weights.get(&value).map_or(0.0, Fraction::to_f64) * n as f64;
+        let sum: f64 = shares.iter().map(likely).sum();
+        let change = |s: &(u32, u64)| (s.1 as f64 / all as f64 - likely(s) / sum).abs();
+        (sum > 0.0).then(|| shares.iter().map(change).fold(0.0, f64::max))
+    }
+}
