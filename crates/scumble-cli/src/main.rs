@@ -81,6 +81,9 @@ enum Command {
         /// A register of the population, with quasi-identifiers as columns
         #[arg(long, value_name = "FILE")]
         register: Option<PathBuf>,
+        /// How many people the table is a sample of: estimates how many records are unique among them
+        #[arg(long, value_name = "NUMBER")]
+        population: Option<u64>,
         #[command(flatten)]
         picture: PictureArguments,
         #[command(flatten)]
@@ -249,13 +252,14 @@ fn run(command: Command) -> Result<Answer, Problems> {
             let answer = answer?;
             Ok(Answer { text: show::published(&answer), json: to_json(&answer)?, yes: answer.outcome != "refused" })
         }
-        Command::Check { data, quasi_identifiers, sensitive, policy, register, picture, dialect } => {
+        Command::Check { data, quasi_identifiers, sensitive, policy, register, population, picture, dialect } => {
             let watcher = watch::Terminal::new();
             let options = check::Options {
                 quasi: quasi_identifiers,
                 sensitive,
                 policy,
                 register,
+                population,
                 picture: picture.wanted(),
                 read: dialect.options(),
                 watcher: &watcher,

@@ -100,9 +100,12 @@ fn promised(models: &[Model]) -> String {
     let head = ["model", "about", "asked", "measured", ""].map(str::to_owned).to_vec();
     let row = |m: &Model| {
         // As it is written in the policy, not as the fraction that it is.
-        let written = ["c", "t", "k", "l"].iter().find_map(|name| m.parameters.get(*name));
-        let asked = match (&m.must_be, written) {
-            (Some(how), Some(text)) => format!("{how} {text}"),
+        let names = ["c", "t", "theta", "threshold", "max", "k", "l"];
+        let written = names.iter().find_map(|name| m.parameters.get(*name));
+        let lowest = m.parameters.get("min").filter(|min| m.name == "delta-presence" && *min != "0");
+        let asked = match (&m.must_be, written, lowest) {
+            (Some(_), Some(most), Some(least)) => format!("{least} to {most}"),
+            (Some(how), Some(text), None) => format!("{how} {text}"),
             _ => String::new(),
         };
         let rank = m.parameters.get("l").filter(|_| m.name == "recursive-l-diversity");
@@ -265,6 +268,12 @@ pub fn checked(a: &Checked) -> String {
         risk("marketer: matches everybody", &a.risk.marketer),
     ]));
     let _ = writeln!(out, "\n  alone in their class: {}", counted(a.uniques, "record", "records"));
+    if let Some(u) = &a.risk.population_uniques {
+        let others = u.estimates.iter().filter(|(name, _)| **name != "dankar");
+        let others: Vec<String> = others.map(|(name, x)| format!("{name} {}", share(*x))).collect();
+        let (people, all) = (grouped(u.population), others.join(", "));
+        let _ = writeln!(out, "  alone among {people} people, estimated: {} of the records ({all})", share(u.share));
+    }
     out.push_str(&sizes(a));
     if let Some(keeps) = a.keeps {
         let _ = write!(out, "\n{}\n\n", if keeps { "Keeps its promises:" } else { "BREAKS its promises:" });

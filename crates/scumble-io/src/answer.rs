@@ -12,6 +12,7 @@ use scumble::problem::Problem;
 use scumble::publish::Judgement;
 use scumble::release::Release;
 use scumble::risk::{MaxAverage, Risk};
+use scumble::uniqueness::{Estimator, unique_share};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -139,6 +140,29 @@ pub struct Risks {
     pub marketer: Figures,
     /// Whether a register was given; otherwise the table was taken for the population.
     pub register: bool,
+    /// Estimated uniques of the population, if its size was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub population_uniques: Option<PopulationUniques>,
+}
+
+/// The share of records whose people are estimated to be unique in the population.
+#[derive(Clone, Debug, Serialize)]
+pub struct PopulationUniques {
+    /// How many people the table was said to be a sample of.
+    pub population: u64,
+    /// By Dankar's rule, which chooses one of the others.
+    pub share: f64,
+    /// By every estimator.
+    pub estimates: BTreeMap<&'static str, f64>,
+}
+
+impl PopulationUniques {
+    /// From the number of classes of each size.
+    pub fn of(sizes: &BTreeMap<u64, u64>, population: u64) -> PopulationUniques {
+        let estimate = |(name, estimator)| (name, unique_share(sizes, population, estimator));
+        let estimates: BTreeMap<&'static str, f64> = Estimator::ALL.into_iter().map(estimate).collect();
+        PopulationUniques { population, share: unique_share(sizes, population, Estimator::Dankar), estimates }
+    }
 }
 
 /// The largest and the mean risk of a record.
@@ -185,6 +209,7 @@ impl From<&Risk> for Risks {
             journalist: r.journalist.into(),
             marketer: r.marketer.into(),
             register: r.register,
+            population_uniques: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A release is recognised by its manifest, which tells the roles and how values were recoded. A raw table needs a
 //! policy, or the names of its columns. Classes are formed by equal published values, exactly as a recipient would.
 
-use crate::answer::{Model, Number, Reason, Risks, VERSION, Worse};
+use crate::answer::{Model, Number, PopulationUniques, Reason, Risks, VERSION, Worse};
 use crate::columns::{self, Column, ReadOptions};
 use crate::manifest::{self, Manifest};
 use crate::publisher::{Watcher, base_of, picture_axes, read_policy, write_picture};
@@ -122,6 +122,8 @@ pub struct Options<'a> {
     pub policy: Option<PathBuf>,
     /// A register of the population with the quasi-identifiers as columns.
     pub register: Option<PathBuf>,
+    /// How many people the table is a sample of; then uniques among them are estimated.
+    pub population: Option<u64>,
     /// Draw the classes into this file, in these two quasi-identifiers (or the first two).
     pub picture: Option<(PathBuf, Option<(String, String)>)>,
     /// How the table is written, where neither policy nor manifest tells.
@@ -216,6 +218,7 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     })?;
     let population = register.as_ref().map(|r| locate(&release, r, &mut plan.warnings)).transpose()?;
     let mut answer = answer(&plan, &release, population.as_deref(), start)?;
+    answer.risk.population_uniques = options.population.map(|people| PopulationUniques::of(&answer.sizes, people));
     if altered {
         answer.keeps = Some(false);
         answer.reasons.insert(0, changed());
@@ -299,7 +302,7 @@ fn from_policy(
     let mut warnings = Vec::new();
     let guards: Vec<String> = policy.guards().map(|a| a.name.clone()).collect();
     if manifest.is_some() {
-        leave_out(&mut policy.requirements, &mut warnings, "the guards, which are not published", |p| {
+        leave_out(&mut policy.requirements, &mut warnings, "the guards, which are not published", |_, p| {
             matches!(p.kind, Kind::Guard)
         });
     }
@@ -327,10 +330,15 @@ fn from_policy(
 }
 
 /// Leaves out requirements that need what is not here, and says so.
-fn leave_out(all: &mut Vec<Requirement>, warnings: &mut Vec<String>, what: &str, needs: impl Fn(&Parameter) -> bool) {
+fn leave_out(
+    all: &mut Vec<Requirement>,
+    warnings: &mut Vec<String>,
+    what: &str,
+    needs: impl Fn(&Requirement, &Parameter) -> bool,
+) {
     all.retain(|r| {
         let entry = MODELS.iter().find(|e| e.name == r.name);
-        let kept = !entry.is_some_and(|e| e.parameters.iter().any(&needs));
+        let kept = !entry.is_some_and(|e| e.parameters.iter().any(|p| needs(r, p)));
         if !kept {
             warnings.push(format!("`{}` is promised but cannot be checked here: it needs {what}", r.name));
         }
@@ -383,7 +391,11 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
         });
     }
     let mut warnings = Vec::new();
-    let needs = |p: &Parameter| matches!(p.kind, Kind::Guard | Kind::Register);
+    let needs = |r: &Requirement, p: &Parameter| match p.kind {
+        Kind::Guard => true,
+        Kind::Register => r.parameters.register().is_some(),
+        _ => false,
+    };
     leave_out(&mut requirements, &mut warnings, "what only the publisher has; use `--policy`", needs);
     Ok(Plan {
         what: "release",
@@ -466,9 +478,14 @@ fn understand(plan: &Plan, read: &columns::Columns, meaning: &Meaning<'_>) -> Re
         let c = column(read, &w.name)?;
         let labels: Vec<&str> =
             c.values.iter().map(|v| if plan.missing.iter().any(|m| m == v) { "" } else { v }).collect();
-        let others = (meaning.others)(&w.name);
+        let mut others = (meaning.others)(&w.name);
+        for named in plan.requirements.iter().filter_map(|r| r.register.as_ref()) {
+            let same = named.columns.iter().filter(|c| c.name == w.name);
+            others.extend(same.flat_map(|c| c.texts.iter().cloned()));
+        }
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
-        let rule = w.rule.as_ref().filter(|_| meaning.matters).unwrap_or(&Rule::Flat);
+        let regional = plan.requirements.iter().any(|r| r.model.promise().region);
+        let rule = w.rule.as_ref().filter(|_| meaning.matters || regional).unwrap_or(&Rule::Flat);
         let taxonomy = published_taxonomy(&w.name, rule, w.rows.clone(), &labels, &others)?;
         let runs: Vec<Option<Run>> = labels.iter().map(|l| taxonomy.parse(l)).collect();
         let unknown = runs.iter().filter(|r| r.is_none()).count();

@@ -190,7 +190,7 @@ fn highest(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64, steps: u32) -> (
 mod tests {
     use super::*;
     use rand::seq::SliceRandom;
-    use rand::{Rng, SeedableRng};
+    use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
     #[test]

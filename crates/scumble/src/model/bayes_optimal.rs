@@ -10,9 +10,9 @@
 //!
 //! - `reading = "tuple"`: she knows nothing of the other people of the class, and takes them for draws from f. Then β is
 //!   proportional to n_s · f(s|q)/f(s|q*), q* being everybody who fits the class (the paper's Eq. 2).
-//! - `reading = "members"`: she knows the quasi-identifiers of everybody in the class, n · f(q)/f(q*) people of each q, and
-//!   weighs every way to deal the n values to them by its probability (possible worlds). Exact; the work grows fast with
-//!   the size of a class.
+//! - `reading = "members"`: she knows the quasi-identifiers of everybody in the class, n · f(q)/f(q*) people of each q (or of
+//!   all q with the same f(·|q) together), and weighs every way to deal the n values to them by its probability (possible
+//!   worlds). Exact; the work grows fast with the size of a class.
 //!
 //! The measured value is the largest |α − β| over all q with f(q) > 0 that fit a class and all s; it must not be above θ
 //! (equality is allowed). It is infinite, and so always broken, where the reference contradicts the class (nobody who fits
@@ -218,7 +218,7 @@ impl<'a> Beliefs<'a> {
             whole.then(|| (shares.to_vec(), (product / u128::from(all)) as u64))
         };
         let members: BTreeMap<Vec<(u32, u64)>, u64> = alike.iter().map(share).collect::<Option<_>>()?;
-        let factors = class.0.iter().map(|&(_, n)| n + 1).chain([n, members.len() as u64, class.0.len() as u64]);
+        let mut factors = class.0.iter().map(|&(_, n)| n + 1).chain([n, members.len() as u64, class.0.len() as u64]);
         factors.try_fold(1u64, |work, factor| work.checked_mul(factor)).filter(|&work| work <= WORK)?;
         Some(members)
     }

@@ -89,6 +89,13 @@ impl Best<'_> {
     }
 }
 
+/// Whether a requirement is about single classes, and stays kept when they are merged. For others no algorithm promises to
+/// find what there is.
+fn class_by_class(r: &Requirement) -> bool {
+    let promise = r.model.promise();
+    promise.monotone && !promise.wide
+}
+
 /// Never below the least possible loss, which is reached nearly always on tables this small. Drawn from a fixed seed,
 /// because the second half is an experience and not a theorem.
 #[test]
@@ -100,6 +107,7 @@ fn few_records_are_grouped_as_well_as_can_be() {
         let (case, draws): (_, Vec<Draw>) = drawn.new_tree(&mut runner).expect("cases can be drawn").current();
         let mut goal = requirements(&draws, &case.table);
         goal.iter_mut().for_each(|r| r.on = None);
+        goal.retain(class_by_class);
         let best = Best::find(&case.table, &goal);
         let local = gcp("local", &[], &case.table, &goal);
         assert_eq!(best.is_some(), local.is_some(), "{case:?}");
@@ -119,7 +127,8 @@ fn few_records_are_grouped_as_well_as_can_be() {
 fn nothing_is_lost_that_mondrian_keeps() {
     let drawn = (cases(40), draws(), 0u64..3);
     let run = TestRunner::new(ProptestConfig::with_cases(200)).run(&drawn, |(case, draws, effort)| {
-        let goal = requirements(&draws, &case.table);
+        let mut goal = requirements(&draws, &case.table);
+        goal.retain(class_by_class);
         let local = gcp("local", &[("effort", &effort.to_string())], &case.table, &goal);
         for partition in ["strict", "relaxed"] {
             let mondrian = gcp("mondrian", &[("partition", partition)], &case.table, &goal);

@@ -238,8 +238,16 @@ fn largest_change_of_members(
     class: &BTreeMap<u32, u64>,
 ) -> Option<Ratio> {
     let n: u64 = class.values().sum();
-    let mut members: Vec<&BTreeMap<u32, u128>> = Vec::new();
+    // People of whom the same is believed are alike.
+    let mut alike: BTreeMap<Vec<(u32, Ratio)>, BTreeMap<u32, u128>> = BTreeMap::new();
     for f in people.values() {
+        let total: u128 = f.values().sum();
+        let shares = f.iter().map(|(&s, &n)| (s, Ratio::new(n, total))).collect();
+        let sum = alike.entry(shares).or_default();
+        f.iter().for_each(|(&s, n)| *sum.entry(s).or_default() += n);
+    }
+    let mut members: Vec<&BTreeMap<u32, u128>> = Vec::new();
+    for f in alike.values() {
         let times = u128::from(n) * f.values().sum::<u128>();
         if times % all != 0 {
             return None;
