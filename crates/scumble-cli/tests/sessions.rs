@@ -113,6 +113,7 @@ pages! {
     edge_cases: "edge-cases.md",
     utility: "utility.md",
     perturb: "perturb.md",
+    register: "register.md",
 }
 
 /// The example in the repository is the one that the command writes.

@@ -224,7 +224,7 @@ fn text_of(kind: Kind, draw: u32, values: &[String]) -> String {
 /// Checked parameters of an entry, drawn by its own list. A register that may be left out sometimes is.
 pub fn parameters(of: &str, list: &'static [Parameter], draws: &[u32], values: &[String]) -> Parameters {
     let text = |p: &Parameter, draw: u32| match (p.kind, p.default) {
-        (Kind::Register, Some(default)) if draw % 3 == 0 => default.to_owned(),
+        (Kind::Register, Some(default)) if draw.is_multiple_of(3) => default.to_owned(),
         _ => text_of(p.kind, draw, values),
     };
     let given = list.iter().zip(draws.iter().cycle()).map(|(p, &d)| (p.name.to_owned(), text(p, d)));
