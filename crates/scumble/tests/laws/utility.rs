@@ -296,6 +296,28 @@ fn wrong_queries_say_where() {
     assert!(parse_workload("w.txt", "\n# nothing\n").is_err());
 }
 
+/// Whatever is written is a query or a problem, and a query is read back as it is shown.
+#[test]
+fn any_text_is_a_query_or_a_problem() {
+    let words = prop::sample::select(vec![
+        "a", "b c", "COUNT", "and", "in", "=", "<=", ">", "[", "]", "(", ")", ",", "'", "\"", "#", "ä", "3", " ",
+    ]);
+    check(2000, prop::collection::vec(words, 0..14), |words| {
+        let text = words.concat();
+        if let Ok(query) = Query::parse(&text) {
+            let values = |c: &Condition| match &c.test {
+                Test::In(values) => values.clone(),
+                Test::Range(..) => Vec::new(),
+            };
+            let both = |t: &String| t.contains('"') && t.contains('\'');
+            if !query.conditions.iter().any(|c| both(&c.attribute) || values(c).iter().any(both)) {
+                same_text(&query)?;
+            }
+        }
+        Ok(())
+    });
+}
+
 /// Ranges between the places of a scale, and calendar units.
 #[test]
 fn ranges_fall_between_places() {
