@@ -1,8 +1,9 @@
 //! Exact arithmetic for everything that judges.
 //!
 //! A verdict must not depend on how a sum was rounded, so shares and distances are ratios of integers, thresholds are
-//! read from their decimal text (`0.2` is 1/5, not the nearest binary fraction), and the one irrational quantity of the
-//! field, the effective ℓ = exp(entropy), is compared by integers whenever floating point cannot decide.
+//! read from their decimal text (`0.2` is 1/5, not the nearest binary fraction), and the irrational quantities of the
+//! field, the effective ℓ = exp(entropy) and bounds with logarithms, are compared by integers whenever floating point
+//! cannot decide.
 
 use dashu_int::UBig;
 use std::cmp::Ordering;
@@ -36,6 +37,11 @@ impl Ratio {
     /// Denominator in lowest terms.
     pub fn den(self) -> u128 {
         self.den
+    }
+
+    /// The smallest whole number that is at least this.
+    pub fn ceil(self) -> u64 {
+        u64::try_from(self.num.div_ceil(self.den)).unwrap_or(u64::MAX)
     }
 
     /// The nearest floating-point number, for display and for optimisers.
@@ -158,6 +164,56 @@ pub fn entropy_at_least(counts: &[u64], l: Ratio) -> bool {
     left >= right
 }
 
+/// How e^x compares with y, decided exactly.
+///
+/// Floating point decides when the logarithms are clearly apart. Otherwise e^x is enclosed ever more tightly between two
+/// integers; that ends, because e^x is irrational for every rational x but 0.
+pub fn exp_cmp(x: Ratio, y: Ratio) -> Ordering {
+    if x.num == 0 || y.num == 0 {
+        return Ratio::whole(1).cmp(&y);
+    }
+    let (num, den) = ((y.num as f64).ln(), (y.den as f64).ln());
+    let (left, right) = (x.to_f64(), num - den);
+    // Conversions, quotient, logarithms and difference are each wrong by at most a unit in the last place or two.
+    let error = (left + num + den + 1.0) * 8.0 * f64::EPSILON;
+    if (left - right).abs() > error {
+        return left.total_cmp(&right);
+    }
+    let mut bits = 128;
+    loop {
+        let (below, above) = exp_enclosed(x, bits);
+        let (den, target) = (UBig::from(y.den), UBig::from(y.num) << bits);
+        if below * &den > target {
+            return Ordering::Greater;
+        }
+        if above * den < target {
+            return Ordering::Less;
+        }
+        bits *= 2;
+    }
+}
+
+/// Whole numbers below and above e^x · 2^bits: the sum of xⁿ/n!, every term rounded down and rounded up.
+fn exp_enclosed(x: Ratio, bits: usize) -> (UBig, UBig) {
+    let (num, den) = (UBig::from(x.num), UBig::from(x.den));
+    let one = UBig::ONE << bits;
+    let (mut low, mut high) = (one.clone(), one.clone());
+    let (mut below, mut above) = (one.clone(), one);
+    let mut n = 1u64;
+    loop {
+        let divisor = &den * n;
+        low = low * &num / &divisor;
+        high = (high * &num + &divisor - 1u8) / &divisor;
+        below += &low;
+        above += &high;
+        n += 1;
+        // From here on a term is at most half of the one before, so that all that follow are at most this one.
+        if high <= UBig::ONE && &num * 2u8 <= &den * n {
+            return (below, above + high);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,5 +253,20 @@ mod tests {
         assert!(!entropy_at_least(&[1, 3], Ratio::parse("1.8").unwrap()));
         assert!(entropy_at_least(&[1, 3], Ratio::parse("1.75").unwrap()));
         assert!((effective_l(&[1, 3]) - 4.0 / 3f64.powf(0.75)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn powers_of_e_are_compared_exactly() {
+        let parse = |text: &str| Ratio::parse(text).unwrap();
+        let e = "2.71828182845904523536028747135266249";
+        assert_eq!(exp_cmp(parse("1"), parse(&format!("{e}7"))), Ordering::Greater);
+        assert_eq!(exp_cmp(parse("1"), parse(&format!("{e}8"))), Ordering::Less);
+        let ln_2 = "0.69314718055994530941723212145817656";
+        assert_eq!(exp_cmp(parse(&format!("{ln_2}8")), parse("2")), Ordering::Less);
+        assert_eq!(exp_cmp(parse(&format!("{ln_2}9")), parse("2")), Ordering::Greater);
+        assert_eq!(exp_cmp(parse("0"), parse("1")), Ordering::Equal);
+        assert_eq!(exp_cmp(parse("3"), parse("0")), Ordering::Greater);
+        assert_eq!(exp_cmp(Ratio::new(u128::MAX, 1), Ratio::new(u128::MAX, 1)), Ordering::Greater);
+        assert_eq!(exp_cmp(Ratio::new(1, u128::MAX), Ratio::new(u128::MAX, u128::MAX - 1)), Ordering::Less);
     }
 }

@@ -12,6 +12,7 @@ mod laws {
     mod models;
     mod naive;
     mod policies;
+    mod predicates;
     mod taxonomies;
     mod utility;
 }

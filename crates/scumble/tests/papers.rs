@@ -258,7 +258,7 @@ impl Case {
         let (call, attribute) = what.rsplit_once(')').ok_or("give parameters in brackets")?;
         let (name, given) = call.split_once('(').ok_or("give parameters in brackets")?;
         let entry = MODELS.iter().find(|e| e.name == name).ok_or_else(|| format!("no model `{name}`"))?;
-        let pairs = given.split(',').map(|p| p.split_once('=').ok_or("write `name = value`"));
+        let pairs = split_list(given).into_iter().map(|p| p.split_once('=').ok_or("write `name = value`"));
         let given = pairs.map(|p| p.map(|(n, v)| (n.trim().to_owned(), v.trim().to_owned())));
         let parameters = Parameters::read(name, entry.parameters, &given.collect::<Result<_, _>>()?)
             .map_err(|problems| format!("{problems:?}"))?;
@@ -501,6 +501,23 @@ fn show_histograms(release: &Release, class: &EquivalenceClass) -> String {
         counts.join(", ")
     };
     release.sensitive.iter().zip(&class.histograms).map(show).collect::<Vec<_>>().join("; ")
+}
+
+/// At the commas that stand in no brackets and no quotes.
+fn split_list(text: &str) -> Vec<&str> {
+    let (mut depth, mut quote) = (0, None);
+    text.split(|c: char| {
+        match (quote, c) {
+            (Some(open), _) if open == c => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(' | '[') => depth += 1,
+            (None, ')' | ']') => depth -= 1,
+            (None, _) => return c == ',' && depth == 0,
+        }
+        false
+    })
+    .collect()
 }
 
 fn counts(text: &str) -> Result<Vec<u64>, String> {

@@ -304,7 +304,9 @@ impl<'a> Goal<'a> {
                             .into()
                     }
                     Bound::AtLeast => format!("at most {} can be asked of these data", verdict.measured),
-                    _ if verdict.measured == Measured::Infinite => "no larger bound helps; ask for a smaller ℓ".into(),
+                    _ if verdict.measured == Measured::Infinite => {
+                        "no larger bound helps; ask for less in the other parameters, such as a smaller ℓ or k".into()
+                    }
                     Bound::AtMost | Bound::Below => {
                         format!("more than {} must be allowed for these data", verdict.measured)
                     }

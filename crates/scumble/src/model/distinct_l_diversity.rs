@@ -16,9 +16,9 @@
 //! ## Reference
 //! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2006/2007.
 
-use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
+use super::Model;
+use super::diversity::Diversity;
 use crate::catalogue::{Entry, Kind, Parameter};
-use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
 
 pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
@@ -26,20 +26,5 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     summary: "every class has at least ℓ different sensitive values",
     source: include_str!("distinct_l_diversity.rs"),
     parameters: &[Parameter { name: "l", kind: Kind::Count(1), default: None, about: "the fewest values allowed" }],
-    build: |p| Ok(Box::new(DistinctLDiversity { l: p.count("l") })),
+    build: |p| Ok(Box::new(Diversity::Distinct(Ratio::whole(p.count("l"))))),
 };
-
-struct DistinctLDiversity {
-    l: u64,
-}
-
-impl Model for DistinctLDiversity {
-    fn judge(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Verdict {
-        let distinct = class.histograms[cx.attribute].distinct() as u64;
-        Verdict { holds: distinct >= self.l, measured: Measured::Exact(Ratio::whole(distinct)) }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise { least: self.l, ..Promise::new(Ratio::whole(self.l), Bound::AtLeast, Concern::Sensitive) }
-    }
-}

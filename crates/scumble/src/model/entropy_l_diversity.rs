@@ -17,10 +17,9 @@
 //! ## Reference
 //! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2006/2007.
 
-use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
+use super::Model;
+use super::diversity::Diversity;
 use crate::catalogue::{Entry, Kind, Parameter};
-use crate::class::EquivalenceClass;
-use crate::exact::{Ratio, effective_l, entropy_at_least};
 
 pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     name: "entropy-l-diversity",
@@ -32,22 +31,5 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
         default: None,
         about: "the smallest effective number of values, exp(entropy)",
     }],
-    build: |p| Ok(Box::new(EntropyLDiversity { l: p.number("l") })),
+    build: |p| Ok(Box::new(Diversity::Entropy(p.number("l")))),
 };
-
-struct EntropyLDiversity {
-    l: Ratio,
-}
-
-impl Model for EntropyLDiversity {
-    fn judge(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Verdict {
-        let counts = class.histograms[cx.attribute].counts();
-        Verdict { holds: entropy_at_least(&counts, self.l), measured: Measured::Real(effective_l(&counts)) }
-    }
-
-    fn promise(&self) -> Promise {
-        // exp(H) of n records is at most n.
-        let least = self.l.num().div_ceil(self.l.den()) as u64;
-        Promise { least, ..Promise::new(self.l, Bound::AtLeast, Concern::Sensitive) }
-    }
-}

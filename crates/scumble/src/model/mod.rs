@@ -10,9 +10,19 @@ use crate::table::{Attribute, Distribution};
 use std::cmp::Ordering;
 use std::fmt;
 
+mod alpha_k_anonymity;
+mod beta_likeness;
+mod delta_disclosure;
 mod distinct_l_diversity;
+mod diversity;
 mod entropy_l_diversity;
 mod k_anonymity;
+mod multi_attribute_l_diversity;
+mod negation_robustness;
+mod negative_positive_disclosure_recursive_l_diversity;
+mod personalized_privacy;
+mod positive_disclosure_recursive_l_diversity;
+mod predicate;
 mod recursive_l_diversity;
 mod t_closeness;
 
@@ -26,6 +36,15 @@ pub const MODELS: &[Entry<Box<dyn Model>>] = &[
     entropy_l_diversity::ENTRY,
     recursive_l_diversity::ENTRY,
     t_closeness::ENTRY,
+    alpha_k_anonymity::ENTRY,
+    beta_likeness::ENTRY,
+    delta_disclosure::ENTRY,
+    positive_disclosure_recursive_l_diversity::ENTRY,
+    negative_positive_disclosure_recursive_l_diversity::ENTRY,
+    multi_attribute_l_diversity::ENTRY,
+    personalized_privacy::ENTRY,
+    negation_robustness::ENTRY,
+    predicate::ENTRY,
 ];
 
 /// What a model may look at besides the class: what is known about the whole table.
@@ -52,6 +71,21 @@ impl Context<'_> {
         self.sensitive[self.attribute].taxonomy.parse(label)
     }
 
+    /// The leaves that the values and nodes of a list stand for.
+    pub fn leaves_of(&self, labels: &[String]) -> Leaves {
+        let mut runs: Vec<Run> = labels.iter().filter_map(|label| self.run_of(label)).collect();
+        runs.sort_unstable();
+        // One after the other, so that no leaf is in two of them.
+        let mut next = 0;
+        runs.retain_mut(|run| {
+            run.first = run.first.max(next);
+            let more = run.first <= run.last;
+            next = next.max(run.last + 1);
+            more
+        });
+        Leaves(runs)
+    }
+
     /// A problem if a list names something that the attribute does not have.
     pub fn knows(&self, model: &str, labels: &[String]) -> Result<(), Problem> {
         let attribute = &self.sensitive[self.attribute];
@@ -62,6 +96,21 @@ impl Context<'_> {
                     .hint("name values of the column or nodes of its taxonomy, as they are written there"))
             }
         }
+    }
+}
+
+/// Some leaves of a taxonomy, as runs that do not overlap.
+pub struct Leaves(Vec<Run>);
+
+impl Leaves {
+    /// Whether the leaf is one of them.
+    pub fn contains(&self, leaf: u32) -> bool {
+        self.0.iter().any(|run| run.contains(leaf))
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|run| run.width() as usize).sum()
     }
 }
 

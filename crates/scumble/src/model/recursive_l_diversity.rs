@@ -17,9 +17,9 @@
 //! ## Reference
 //! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2006/2007.
 
-use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
+use super::diversity::Diversity;
+use super::{Measured, Model};
 use crate::catalogue::{Entry, Kind, Parameter};
-use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
 
 pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
@@ -30,13 +30,8 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
         Parameter { name: "c", kind: Kind::Number("0", None), default: None, about: "the factor, exclusive" },
         Parameter { name: "l", kind: Kind::Count(1), default: None, about: "the rank from which the rest is summed" },
     ],
-    build: |p| Ok(Box::new(RecursiveLDiversity { c: p.number("c"), l: p.count("l") })),
+    build: |p| Ok(Box::new(Diversity::Recursive { c: p.number("c"), l: p.count("l") })),
 };
-
-struct RecursiveLDiversity {
-    c: Ratio,
-    l: u64,
-}
 
 /// The smallest c that is not enough for ℓ: r₁ / (r_ℓ + … + r_m). `counts` in any order, without zeros.
 pub fn smallest_c(counts: &[u64], l: u64) -> Measured {
@@ -52,16 +47,4 @@ pub fn smallest_c(counts: &[u64], l: u64) -> Measured {
 /// The whole frontier: for every ℓ from 2 to the number of values the smallest c that is not enough.
 pub fn frontier(counts: &[u64]) -> Vec<(u64, Measured)> {
     (2..=counts.len() as u64).map(|l| (l, smallest_c(counts, l))).collect()
-}
-
-impl Model for RecursiveLDiversity {
-    fn judge(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Verdict {
-        let measured = smallest_c(&class.histograms[cx.attribute].counts(), self.l);
-        let holds = matches!(measured, Measured::Exact(c) if c < self.c);
-        Verdict { holds, measured }
-    }
-
-    fn promise(&self) -> Promise {
-        Promise { least: self.l, ..Promise::new(self.c, Bound::Below, Concern::Sensitive) }
-    }
 }

@@ -262,7 +262,9 @@ pub fn requirements(draws: &[Draw], table: &Table) -> Vec<Requirement> {
 fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Requirement {
     let entry = &MODELS[which];
     let published = table.published_sensitive();
-    let about = attribute % published.len();
+    // The wishes of the guard column are about the first one.
+    let guards = entry.parameters.iter().any(|p| matches!(p.kind, Kind::Guard));
+    let about = if guards { 0 } else { attribute % published.len() };
     let values = values(&published[about].taxonomy);
     let parameters = parameters(entry.name, entry.parameters, &params, &values);
     let model = (entry.build)(&parameters).expect("single parameters of a model exclude nothing");

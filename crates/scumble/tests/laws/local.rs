@@ -102,9 +102,15 @@ fn few_records_are_grouped_as_well_as_can_be() {
         goal.iter_mut().for_each(|r| r.on = None);
         let best = Best::find(&case.table, &goal);
         let local = gcp("local", &[], &case.table, &goal);
-        assert_eq!(best.is_some(), local.is_some(), "{case:?}");
+        // Where merging may break a model, it refuses or stops short of what is possible.
+        let searched = goal.iter().all(|r| r.model.promise().monotone);
+        assert!(best.is_some() || local.is_none(), "{case:?}");
+        assert!(best.is_none() || local.is_some() || !searched, "{case:?}");
         let (Some(best), Some(local)) = (best, local) else { continue };
         assert!(local > best - 1e-9, "{local} is below the least possible {best}: {case:?}");
+        if !searched {
+            continue;
+        }
         possible += 1;
         found += u32::from(local < best + 1e-6);
         lost += local;

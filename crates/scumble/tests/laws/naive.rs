@@ -126,7 +126,6 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
     }
     let mut counts: Vec<u64> = histogram.values().copied().collect();
     counts.sort_unstable_by(|a, b| b.cmp(a));
-    let fraction = |r: Ratio| (u64::try_from(r.num()).expect("small"), u64::try_from(r.den()).expect("small"));
     match r.name {
         "k-anonymity" => size >= r.parameters.count("k"),
         "distinct-l-diversity" => counts.len() as u64 >= r.parameters.count("l"),
@@ -145,6 +144,56 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
             let (cost, unit) = earth_mover(r.parameters.word("distance"), &histogram, whole);
             cost * u128::from(q) <= u128::from(p) * unit
         }
+        "alpha-k-anonymity" => {
+            let (p, q) = fraction(r.parameters.number("alpha"));
+            let listed = r.parameters.list("values");
+            let limited = |code: &u32| listed.is_empty() || named(r, table, *code, listed);
+            size >= r.parameters.count("k") && histogram.iter().all(|(code, n)| !limited(code) || n * q <= p * size)
+        }
+        "beta-likeness" | "delta-disclosure" => {
+            is_like(r, &histogram, &table.distributions()[r.attribute.unwrap_or(0)])
+        }
+        "positive-disclosure-recursive-l-diversity" => positive(r, table, &histogram),
+        "negative-positive-disclosure-recursive-l-diversity" => {
+            let (p, q) = fraction(r.parameters.number("c2"));
+            let listed = r.parameters.list("forbidden");
+            let of = |value: &String| {
+                let found = histogram.iter().find(|(code, _)| named(r, table, **code, std::slice::from_ref(value)));
+                found.map_or(0, |(_, n)| *n)
+            };
+            positive(r, table, &histogram) && listed.iter().all(|value| of(value) * q >= p * size)
+        }
+        "multi-attribute-l-diversity" => {
+            let columns = &table.sensitive_codes[..table.published_sensitive().len()];
+            (0..columns.len()).all(|i| {
+                let mut parts: BTreeMap<Vec<u32>, BTreeMap<u32, u64>> = BTreeMap::new();
+                for &(row, n) in rows {
+                    let others = (0..columns.len()).filter(|&j| j != i).map(|j| columns[j][row as usize]);
+                    *parts.entry(others.collect()).or_default().entry(columns[i][row as usize]).or_default() += n;
+                }
+                parts.values().all(|part| is_diverse(r, &part.values().copied().collect::<Vec<_>>()))
+            })
+        }
+        "negation-robustness" => subsets(counts.len()).into_iter().all(|out| {
+            let left: Vec<u64> = (0..counts.len()).filter(|&i| !out.contains(&i)).map(|i| counts[i]).collect();
+            out.len() as u64 > r.parameters.count("j") || left.is_empty() || is_diverse(r, &left)
+        }),
+        // The drawn expression; others are in `predicates.rs`.
+        "predicate" => counts.len() >= 3 && 2 * counts[0] <= size,
+        "personalized-privacy" => {
+            let (p, q) = fraction(r.parameters.number("breach"));
+            let guard = table.sensitive.iter().position(|a| a.name == r.parameters.text("guard")).expect("is there");
+            let (values, wishes) = (&table.sensitive_codes[r.attribute.unwrap_or(0)], &table.sensitive_codes[guard]);
+            let t = &table.sensitive[r.attribute.unwrap_or(0)].taxonomy;
+            let above = |leaf: u32, node: &str| {
+                node == "*" || (0..=t.levels()).any(|level| t.label(t.at_level(leaf, level)) == node)
+            };
+            rows.iter().all(|&(row, _)| {
+                let node = table.sensitive[guard].taxonomy.leaf(wishes[row as usize]);
+                let under = rows.iter().filter(|(other, _)| above(values[*other as usize], node));
+                node.is_empty() || under.map(|(_, n)| n).sum::<u64>() * q <= p * size
+            })
+        }
         _ => {
             let of =
                 |codes: &Vec<u32>| scumble::class::Histogram::of(rows.iter().map(|&(row, n)| (codes[row as usize], n)));
@@ -153,6 +202,65 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
             Goal::new(table, std::slice::from_ref(r)).judge(0, &class).holds
         }
     }
+}
+
+fn fraction(r: Ratio) -> (u64, u64) {
+    (u64::try_from(r.num()).expect("small"), u64::try_from(r.den()).expect("small"))
+}
+
+/// Whether a list names the value; the drawn lists name no nodes.
+fn named(r: &Requirement, table: &Table, code: u32, listed: &[String]) -> bool {
+    let text = table.sensitive[r.attribute.expect("about one")].taxonomy.leaf(code);
+    listed.iter().any(|l| l == text)
+}
+
+/// Every set of the numbers below n.
+fn subsets(n: usize) -> Vec<Vec<usize>> {
+    (0u32..1 << n).map(|bits| (0..n).filter(|i| bits >> i & 1 == 1).collect()).collect()
+}
+
+/// ℓ-diversity of counts as `kind`, `l` and `c` ask for it.
+fn is_diverse(r: &Requirement, counts: &[u64]) -> bool {
+    let (p, q) = fraction(r.parameters.number("l"));
+    match r.parameters.word("kind") {
+        "distinct" => counts.len() as u64 * q >= p,
+        "entropy" => entropy_at_least(counts, p, q),
+        _ => {
+            let mut counts = counts.to_vec();
+            counts.sort_unstable_by(|a, b| b.cmp(a));
+            let (c, d) = fraction(r.parameters.number("c"));
+            counts[0] * d < c * counts.iter().skip(p.div_ceil(q) as usize - 1).sum::<u64>()
+        }
+    }
+}
+
+/// Positive disclosure by what the adversary does: no set of ℓ − 2 other values can be ruled out so that some value that
+/// is not harmless has too much of the rest.
+fn positive(r: &Requirement, table: &Table, histogram: &BTreeMap<u32, u64>) -> bool {
+    let (p, q) = fraction(r.parameters.number("c"));
+    let values: Vec<(u32, u64)> = histogram.iter().map(|(code, n)| (*code, *n)).collect();
+    subsets(values.len()).iter().filter(|out| out.len() as u64 + 2 <= r.parameters.count("l")).all(|out| {
+        let left = || (0..values.len()).filter(|i| !out.contains(i));
+        left().all(|s| {
+            let rest: u64 = left().filter(|&i| i != s).map(|i| values[i].1).sum();
+            let harmless = named(r, table, values[s].0, r.parameters.list("harmless"));
+            harmless && p > 0 || !harmless && values[s].1 * q < p * rest
+        })
+    })
+}
+
+/// β-likeness and δ-disclosure in floating point, which decides all but ties; where p = q no logarithm is needed.
+fn is_like(r: &Requirement, class: &BTreeMap<u32, u64>, table: &Distribution) -> bool {
+    let (n, total) = (class.values().sum::<u64>() as f64, table.counts.iter().sum::<u64>() as f64);
+    (0u32..).zip(&table.counts).filter(|(_, all)| **all > 0).all(|(code, &all)| {
+        let (p, q) = (class.get(&code).copied().unwrap_or(0) as f64 / n, all as f64 / total);
+        if r.name == "delta-disclosure" {
+            return p > 0.0 && (p / q).ln().abs() < r.parameters.number("delta").to_f64();
+        }
+        let gain = p / q - 1.0;
+        let enhanced = r.parameters.word("kind") == "enhanced";
+        gain <= 1e-12 || gain <= r.parameters.number("beta").to_f64() + 1e-12 && (!enhanced || gain <= -q.ln())
+    })
 }
 
 /// The class of some rows, with what covers them as its region.
