@@ -5,7 +5,7 @@
 use crate::problem::{Problem, Problems};
 use crate::scale::{Decimal, Granularity, Scale, iso_date, parse_date};
 use crate::taxonomy::{ROOT, Taxonomy, grow};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -72,6 +72,13 @@ impl Taxonomy {
         has_missing: bool,
     ) -> Result<Taxonomy, Problems> {
         check_rows(name, &rows)?;
+        // A line that is repeated word by word, as real files do, says nothing new.
+        let first: Vec<bool> = {
+            let mut seen = HashSet::new();
+            rows.iter().map(|row| seen.insert(row[0].as_str())).collect()
+        };
+        let mut first = first.iter();
+        rows.retain(|_| first.next() == Some(&true));
         let width = rows[0].len();
         let order = depth_first(&rows);
         if ordered && !order.is_sorted() {
@@ -143,7 +150,9 @@ fn check_rows(name: &str, rows: &[Vec<String>]) -> Result<(), Problems> {
     }
     let mut seen = HashMap::new();
     for (i, row) in rows.iter().enumerate() {
-        if let Some(j) = seen.insert(row[0].as_str(), i) {
+        if let Some(j) = seen.insert(row[0].as_str(), i)
+            && rows[j] != *row
+        {
             problems.push(Problem::new(format!(
                 "taxonomy `{name}`, line {}: the value `{}` is listed already on line {}",
                 i + 1,
@@ -446,9 +455,11 @@ mod tests {
 
     #[test]
     fn every_mistake_in_a_file_is_named() {
-        let bad = messages(Taxonomy::from_rows("f", rows("a;x;*\nb;x;*\na;x;*\nc;y;+\n"), false, false));
+        let bad = messages(Taxonomy::from_rows("f", rows("a;x;*\nb;x;*\na;y;*\nc;y;+\n"), false, false));
         assert!(bad.contains("line 3: the value `a` is listed already on line 1"), "{bad}");
         assert!(bad.contains("line 4: the root is `+`, but on line 1 it is `*`"), "{bad}");
+        let repeated = Taxonomy::from_rows("f", rows("a;x;*\nb;x;*\na;x;*\n"), false, false);
+        assert_eq!(repeated.map(|t| t.leaves()).ok(), Some(2), "a repeated line says nothing new");
         let two = messages(Taxonomy::from_rows("f", rows("a;x;p;*\nb;x;q;*\n"), false, false));
         assert!(two.contains("line 2: `x` is below `q`, but on line 1 it is below `p`"), "{two}");
         let ragged = messages(Taxonomy::from_rows("f", rows("a;x;*\nb;*\n"), false, false));
