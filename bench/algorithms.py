@@ -38,9 +38,7 @@ def policy(data: Path, one: DataSet, algorithm: str, models: list[str]) -> str:
     """A policy with the taxonomies as they are given, as trees."""
     def attribute(column, role):
         file = data / one.name / "hierarchies" / f"{one.name}_hierarchy_{column}.csv"
-        ordered = "k-optimize" in algorithm and role == "quasi-identifier"
-        how = f"{{ file = {json.dumps(str(file))}, ordered = true }}" if ordered else json.dumps(str(file))
-        return f'{column} = {{ role = "{role}", taxonomy = {how} }}'
+        return f'{column} = {{ role = "{role}", taxonomy = {json.dumps(str(file))} }}'
     source = data / one.name / f"{one.name}.csv"
     lines = [f"source = {json.dumps(str(source))}", "[attributes]"]
     lines += [attribute(c, "quasi-identifier") for c in one.quasi]
@@ -91,8 +89,7 @@ def cases(options, one_million: Path) -> list[Case]:
         source = options.data / one.name / f"{one.name}.csv"
         folder, prefix = options.data / one.name / "hierarchies", f"{one.name}_hierarchy_"
         runs = [ours(name, one.rows, policy(options.data, one, text, [K]))
-                for name, text in ALGORITHMS.items()
-                if one.name == "adult" or name != "k-optimize"]
+                for name, text in ALGORITHMS.items()]
         if one.name == "adult":
             runs += [ours("local, 3-diversity", one.rows, policy(options.data, one, ALGORITHMS["local"], [K, DIVERSE])),
                      ours("local, 0.2-closeness", one.rows, policy(options.data, one, ALGORITHMS["local"], [K, CLOSE])),
@@ -108,13 +105,13 @@ def cases(options, one_million: Path) -> list[Case]:
         source = options.data / "microaggregation" / f"{name}.csv"
         columns = source.open().readline().strip()
         all_cases.append(Case(f"algorithms {name}", f"{name}, k = 5", [source], [
-            ours("mdav", rows, numbers(source, 'name = "mdav"')),
+            ours("mdav", rows, numbers(source, 'name = "microaggregation"\nmethod = "mdav"')),
             ours("microaggregation", rows, numbers(source, 'name = "microaggregation"')),
             peer("anonypyx MDAV", "anonypyx_run.py", rows, min(n, 2), "MDAV-generic", source, ",",
                  columns, "", "")]))
     normal = INPUTS / "normal-100k.csv"
     all_cases.append(Case("algorithms normal", "100 000 rows of 10 numbers, k = 5", [normal], [
-        ours("mdav", 100_000, numbers(normal, 'name = "mdav"'), min(n, 2))]))
+        ours("mdav", 100_000, numbers(normal, 'name = "microaggregation"\nmethod = "mdav"'), min(n, 2))]))
     million = DataSet("adult", 1_000_000, SETS[0].quasi, SETS[0].sensitive, SETS[0].others)
     text = {name: policy(options.data, million, how, models).replace(
                 str(options.data / "adult" / "adult.csv"), str(one_million))

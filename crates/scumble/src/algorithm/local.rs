@@ -69,7 +69,7 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
     parameters: &[Parameter {
         name: "effort",
         kind: Kind::Count(0),
-        default: Some("10"),
+        default: Some("6"),
         about: "rounds of improvement",
     }],
     build: |p| Ok(Box::new(Local { effort: p.count("effort") })),
@@ -152,13 +152,29 @@ type Cell = (u32, u32);
 enum Axis {
     /// Every run can be published. `place` is scaled so that a difference is a loss.
     Line { place: Vec<f32>, missing: u32 },
-    /// Only nodes can. `up` and `loss` have one entry per value and level; `meet`, if there are few values, says for
-    /// every two values the level of the lowest node over both.
+    /// Only nodes can. `up` and `loss` have one entry per value and level; `meet` tells the level of the lowest node over
+    /// two values: for few values every two of them, for many the highest such level among 2^r neighbours, row by row.
     Tree { levels: usize, up: Vec<u32>, loss: Vec<f32>, values: usize, meet: Vec<u8> },
 }
 
 /// Trees with at most so many values get a table of meeting levels (this many squared bytes).
 const TABLED: usize = 256;
+
+/// The table of [`Axis::Tree`].
+fn meetings(n: usize, levels: usize, up: &[u32]) -> Vec<u8> {
+    let level = |a: usize, b: usize| (0..levels).find(|l| up[a * levels + l] == up[b * levels + l]).unwrap_or(0) as u8;
+    if n <= TABLED {
+        return (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).map(|(a, b)| level(a, b)).collect();
+    }
+    let mut meet: Vec<u8> = (0..n).map(|a| level(a, (a + 1).min(n - 1))).collect();
+    let mut reach = 1;
+    while 2 * reach < n {
+        let row = meet.len() - n;
+        meet.extend((0..n).map(|a| meet[row + a].max(meet[row + (a + reach).min(n - 1)])).collect::<Vec<u8>>());
+        reach *= 2;
+    }
+    meet
+}
 
 impl Axis {
     /// `values` are the codes that occur, rising.
@@ -173,20 +189,10 @@ impl Axis {
         }
         let levels = t.levels() + 1;
         let runs: Vec<Run> = values.iter().flat_map(|&v| (0..levels).map(move |l| t.at_level(v, l))).collect();
-        let up = runs.iter().map(|run| run.first).collect();
+        let up: Vec<u32> = runs.iter().map(|run| run.first).collect();
         let loss = runs.iter().map(|&run| t.loss(run) as f32).collect();
-        let mut tree = Axis::Tree { levels, up, loss, values: values.len(), meet: Vec::new() };
-        if values.len() <= TABLED {
-            let n = values.len() as u32;
-            let table: Vec<u8> = (0..n)
-                .flat_map(|a| (0..n).map(move |b| (a, b)))
-                .map(|(a, b)| tree.join((a, 0), (b, 0)).1 as u8)
-                .collect();
-            if let Axis::Tree { meet, .. } = &mut tree {
-                *meet = table;
-            }
-        }
-        tree
+        let meet = meetings(values.len(), levels, &up);
+        Axis::Tree { levels, up, loss, values: values.len(), meet }
     }
 
     /// The least general cell over both.
@@ -194,16 +200,19 @@ impl Axis {
     fn join(&self, a: Cell, b: Cell) -> Cell {
         match self {
             Axis::Line { .. } => (a.0.min(b.0), a.1.max(b.1)),
-            Axis::Tree { levels, up, values, meet, .. } => {
-                let mut level = a.1.max(b.1);
-                if !meet.is_empty() {
-                    return (a.0, level.max(u32::from(meet[a.0 as usize * values + b.0 as usize])));
-                }
-                let (x, y) = (a.0 as usize * levels, b.0 as usize * levels);
-                while up[x + level as usize] != up[y + level as usize] {
-                    level += 1;
-                }
-                (a.0, level)
+            Axis::Tree { values, meet, .. } => {
+                let (x, y) = (a.0 as usize, b.0 as usize);
+                let met = if *values <= TABLED {
+                    meet[x * values + y]
+                } else if x == y {
+                    0
+                } else {
+                    // Leaves stand in depth-first order: two values meet where the farthest neighbours between them do.
+                    let (first, last) = (x.min(y), x.max(y));
+                    let row = (last - first).ilog2() as usize;
+                    meet[row * values + first].max(meet[row * values + last - (1 << row)])
+                };
+                (a.0, a.1.max(b.1).max(u32::from(met)))
             }
         }
     }
