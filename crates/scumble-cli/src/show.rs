@@ -1,5 +1,6 @@
 //! Answers as text for a person.
 
+use scumble::exact::Ratio;
 use scumble::problem::{Problem, Problems};
 use scumble_io::answer::{Groups, Model, Number, Published, Reason};
 use scumble_io::check::Checked;
@@ -99,12 +100,18 @@ fn about(m: &Model) -> String {
 fn promised(models: &[Model]) -> String {
     let head = ["model", "about", "asked", "measured", ""].map(str::to_owned).to_vec();
     let row = |m: &Model| {
+        if m.name == "predicate" {
+            let word = |n: &Number| (n.value == Some(1.0)).to_string();
+            let kept = if m.holds == Some(true) { "kept" } else { "BROKEN" };
+            return vec![name_of(m), about(m), "true".into(), word(&m.measured), kept.into()];
+        }
         // As it is written in the policy, not as the fraction that it is.
-        let names = ["c", "t", "theta", "threshold", "max", "k", "l"];
-        let written = names.iter().find_map(|name| m.parameters.get(*name));
-        let lowest = m.parameters.get("min").filter(|min| m.name == "delta-presence" && *min != "0");
-        let asked = match (&m.must_be, written, lowest) {
-            (Some(_), Some(most), Some(least)) => format!("{least} to {most}"),
+        let exact = m.required.as_ref().and_then(|r| r.exact.as_deref());
+        let same = |text: &&String| Ratio::parse(text).map(|r| r.to_string()).as_deref() == exact;
+        let written = m.parameters.values().find(same).cloned().or_else(|| m.required.as_ref().map(number));
+        let band = m.parameters.get("min").zip(m.parameters.get("max")).filter(|(min, _)| *min != "0");
+        let asked = match (&m.must_be, written, band) {
+            (_, _, Some((least, most))) => format!("{least} to {most}"),
             (Some(how), Some(text), None) => format!("{how} {text}"),
             _ => String::new(),
         };
