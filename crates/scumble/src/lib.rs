@@ -22,6 +22,7 @@ pub mod catalogue;
 pub mod class;
 pub mod encode;
 pub mod exact;
+pub mod inference;
 pub mod model;
 pub mod perturb;
 pub mod picture;

@@ -1,0 +1,6 @@
+//! The inference engine against enumeration on small random evidence, and on the worked examples of the literature.
+
+#[path = "inference/naive.rs"]
+mod naive;
+#[path = "inference/parts.rs"]
+mod parts;
