@@ -7,6 +7,7 @@
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use scumble::inference::worlds::{Options, worlds};
 use scumble::inference::{Evidence, Located};
 
 /// How often each occupation occurs in Adult.
@@ -43,6 +44,23 @@ fn main() {
         evidence.facts().len(),
         start.elapsed().as_secs_f64()
     );
+    draw_worlds(&evidence);
+}
+
+fn draw_worlds(evidence: &Evidence) {
+    let start = std::time::Instant::now();
+    let possible = vec![true; evidence.outcomes().len()];
+    let found = worlds(evidence, &possible, &Options::default(), &|_, _| true);
+    let seconds = start.elapsed().as_secs_f64();
+    match found {
+        Ok(found) => {
+            println!(
+                "worlds: {} people exact, ln {:.3}, {:?}, in {seconds:.3} s",
+                found.exact, found.log_worlds, found.sampled
+            )
+        }
+        Err(why) => println!("worlds: {why}, in {seconds:.3} s"),
+    }
 }
 
 type Histogram = Vec<(u32, u64)>;

@@ -4,3 +4,5 @@
 mod naive;
 #[path = "inference/parts.rs"]
 mod parts;
+#[path = "inference/worlds.rs"]
+mod worlds;

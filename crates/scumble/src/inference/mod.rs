@@ -5,5 +5,6 @@
 //! of consistent worlds, [`witness`] the published facts that give an inference.
 
 pub mod evidence;
+pub mod worlds;
 
 pub use evidence::{Component, Evidence, Fact, Kind, Known, Located, Outcome, Source};
