@@ -113,6 +113,7 @@ impl Evidence {
     }
 
     fn add_kind(&mut self, groups: &[Vec<Vec<(u32, u64)>>], firsts: &[Vec<u32>], people: u32, located: &[Located]) {
+        let first = self.outcomes.len() as u32;
         // Facts of the values that are still possible, after each release: (value, facts so far).
         let mut partial: Vec<(Option<u32>, Vec<u32>)> = vec![(None, Vec::new())];
         for (release, place) in located.iter().enumerate() {
@@ -138,24 +139,6 @@ impl Evidence {
         for (value, facts) in partial {
             self.push_outcome(value.unwrap_or(Outcome::UNKNOWN), facts);
         }
-        self.push_kind(people);
-    }
-
-    /// Forgets everything and keeps the room.
-    pub(super) fn clear(&mut self) {
-        self.kinds.clear();
-        self.outcomes.clear();
-        self.counted.clear();
-        self.facts.clear();
-    }
-
-    pub(super) fn push_fact(&mut self, fact: Fact) {
-        self.facts.push(fact);
-    }
-
-    /// A kind with the outcomes that were pushed since the last one.
-    pub(super) fn push_kind(&mut self, people: u32) {
-        let first = self.kinds.last().map_or(0, |k| k.outcomes.1);
         self.kinds.push(Kind { people, outcomes: (first, self.outcomes.len() as u32) });
     }
 
@@ -175,6 +158,7 @@ impl Evidence {
             statement.kinds.iter().for_each(|&k| about.entry(k).or_default().push(i));
         }
         for (number, kind) in (0u32..).zip(&self.kinds) {
+            let first = evidence.outcomes.len() as u32;
             for outcome in self.outcomes_of(number) {
                 let value = self.outcomes[outcome as usize].value;
                 let statements = about.get(&number).map_or(&[][..], Vec::as_slice).iter();
@@ -182,9 +166,27 @@ impl Evidence {
                 let told = told.map(|&i| (self.facts.len() + i) as u32);
                 evidence.push_outcome(value, self.facts_of(outcome).iter().copied().chain(told));
             }
-            evidence.push_kind(kind.people);
+            evidence.kinds.push(Kind { people: kind.people, outcomes: (first, evidence.outcomes.len() as u32) });
         }
         evidence
+    }
+
+    /// Forgets everything and keeps the room.
+    pub(super) fn clear(&mut self) {
+        self.kinds.clear();
+        self.outcomes.clear();
+        self.counted.clear();
+        self.facts.clear();
+    }
+
+    pub(super) fn push_fact(&mut self, fact: Fact) {
+        self.facts.push(fact);
+    }
+
+    /// A kind with the outcomes that were pushed since the last one.
+    pub(super) fn push_kind(&mut self, people: u32) {
+        let first = self.kinds.last().map_or(0, |k| k.outcomes.1);
+        self.kinds.push(Kind { people, outcomes: (first, self.outcomes.len() as u32) });
     }
 
     /// The kinds.
@@ -276,6 +278,7 @@ impl Evidence {
     fn part(&self, kinds: Vec<u32>, possible: &[bool], settled: &[u64], place: &mut [u32]) -> Component {
         let mut part = Component { evidence: Evidence::default(), kinds, outcomes: Vec::new(), facts: Vec::new() };
         for &kind in &part.kinds {
+            let first = part.evidence.outcomes.len() as u32;
             for outcome in self.outcomes_of(kind).filter(|&o| possible[o as usize]) {
                 for &fact in self.facts_of(outcome) {
                     if place[fact as usize] == u32::MAX {
@@ -290,7 +293,8 @@ impl Evidence {
                 part.evidence.push_outcome(self.outcomes[outcome as usize].value, counted);
                 part.outcomes.push(outcome);
             }
-            part.evidence.push_kind(self.kinds[kind as usize].people);
+            let people = self.kinds[kind as usize].people;
+            part.evidence.kinds.push(Kind { people, outcomes: (first, part.evidence.outcomes.len() as u32) });
         }
         part.facts.iter().for_each(|&f| place[f as usize] = u32::MAX);
         part
