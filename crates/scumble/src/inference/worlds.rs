@@ -20,7 +20,6 @@ use programme::Programme;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use start::Found;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tally::Tally;
@@ -29,7 +28,7 @@ mod blocks;
 mod chain;
 mod graph;
 mod programme;
-mod start;
+mod repair;
 mod tally;
 
 /// How worlds are counted and drawn.
@@ -39,6 +38,8 @@ pub struct Options {
     pub seed: u64,
     /// How many people are redrawn, in all chains together. Parts with many people get at least a few redraws each.
     pub budget: u64,
+    /// How many moves for each person the search for a first world may take.
+    pub search: u64,
     /// A part is counted exactly if that takes at most so many states.
     pub states: usize,
     /// A block of people is as large as can be redrawn with so many states.
@@ -47,7 +48,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 0, budget: 20_000_000, states: 1 << 20, block: 1 << 12 }
+        Options { seed: 0, budget: 20_000_000, search: 20_000, states: 1 << 20, block: 1 << 12 }
     }
 }
 
@@ -310,12 +311,8 @@ fn sample(
     let chain = |chain: usize| {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(number * CHAINS as u64 + chain as u64);
-        let world = match start::find(&part.evidence, &mut rng, options.budget) {
-            Found::World(world) => world,
-            Found::Nothing => return Err(NoWorlds::Contradiction),
-            Found::GaveUp => return Err(NoWorlds::NotFound { people }),
-        };
-        let chain = Chain::new(&part.evidence, &graph, world, rng, options.block);
+        let world = repair::find(&part.evidence, &graph, &mut rng, options.search.saturating_mul(people));
+        let chain = Chain::new(&graph, world.ok_or(NoWorlds::NotFound { people })?, rng, options.block);
         chain.run(sweeps, || watch.go_on(people)).ok_or(NoWorlds::Stopped)
     };
     (0..CHAINS).into_par_iter().map(chain).collect()
