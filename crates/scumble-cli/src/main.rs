@@ -94,6 +94,8 @@ enum Command {
     ///
     /// Exit status: 0, or 1 if a condition of `--fail-on` is met.
     Attack(Box<attack::Arguments>),
+    /// Explain what can be inferred about a person from releases: the published facts that force it
+    Why(Box<attack::WhyArguments>),
     /// Estimate how many records have each value of a column that was randomized (`perturb = { keep = … }`)
     Estimate {
         /// A release's folder
@@ -278,6 +280,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
             inspect_command(&data, draft, max_columns, show_values, &dialect)
         }
         Command::Attack(arguments) => attack::run(*arguments),
+        Command::Why(arguments) => attack::why(*arguments),
         Command::Estimate { release, column } => {
             let answer = scumble_io::estimate::estimate(&release, &column)?;
             Ok(Answer { text: show::estimated(&answer), json: to_json(&answer)?, yes: true })

@@ -18,6 +18,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What is attacked, by whom.
 pub struct Options<'a> {
@@ -141,9 +142,9 @@ pub const REGISTERS: [(&str, Membership); 3] =
     [("members", Membership::Members), ("population", Membership::Population), ("some", Membership::Some)];
 
 /// Everything that was read.
-struct Material {
-    scene: Scene,
-    names: Option<Column>,
+pub(crate) struct Material {
+    pub scene: Scene,
+    pub names: Option<Arc<Column>>,
     truth: Option<Vec<Option<u32>>>,
     warnings: Vec<String>,
 }
@@ -253,7 +254,7 @@ fn lack(attack: &dyn Attack, scene: &Scene) -> Option<(String, &'static str)> {
     })
 }
 
-fn read(options: &Options<'_>) -> Result<Material, Problems> {
+pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
     let statements = match &options.facts {
         Some(path) => read_facts(path)?,
         None => Vec::new(),
@@ -302,10 +303,17 @@ fn read(options: &Options<'_>) -> Result<Material, Problems> {
         _ => None,
     };
     let mut scene = Scene::new(releases, options.attribute.as_deref(), knowledge.as_ref(), seed(options))?;
-    scene.known = facts::known(&statements, &rows, &scene)?;
+    if scene.people.is_some() {
+        scene.known = facts::known(&statements, &rows, &scene)?;
+        scene.statements = statements.iter().map(|s| s.text.clone()).collect();
+    }
     let truth = options.truth.as_ref().zip(table.as_ref());
     let truth = truth.map(|(path, table)| read_truth(path, table, &scene, options)).transpose()?;
     let names = options.name.as_ref().zip(table).and_then(|(name, t)| t.columns.into_iter().find(|c| c.name == *name));
+    let names = names.map(Arc::new);
+    if let Some(names) = names.clone() {
+        scene.name = Box::new(move |row| names.values.get(names.codes[row]).to_owned());
+    }
     Ok(Material { scene, names, truth, warnings })
 }
 

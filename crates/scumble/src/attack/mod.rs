@@ -8,12 +8,16 @@ use crate::problem::Problem;
 
 mod attribute_linkage;
 pub mod facts;
+mod inference;
 mod intersection;
 mod locate;
+mod naming;
 mod record_linkage;
 mod scene;
 mod table_linkage;
 
+pub use inference::refused;
+pub use naming::Naming;
 pub use locate::{Candidate, Whereabouts, locate};
 pub use scene::{Alike, Crowd, In, Knowledge, Membership, Scene, View};
 
@@ -23,6 +27,7 @@ pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[
     attribute_linkage::ENTRY,
     table_linkage::ENTRY,
     intersection::ENTRY,
+    inference::ENTRY,
 ];
 
 /// A way to find out something about people from releases.
