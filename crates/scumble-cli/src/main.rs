@@ -25,7 +25,7 @@ struct Arguments {
     #[command(subcommand)]
     command: Command,
     /// Answer as JSON on standard output
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 100)]
     json: bool,
 }
 
@@ -63,6 +63,9 @@ enum Command {
         /// Reproducible randomness, for testing; the manifest says so
         #[arg(long, value_name = "NUMBER")]
         seed: Option<u64>,
+        /// Show whom the witness of a model is about (personal data; not written)
+        #[arg(long)]
+        show_values: bool,
         #[command(flatten)]
         picture: PictureArguments,
     },
@@ -85,6 +88,9 @@ enum Command {
         /// How many people the table is a sample of: estimates how many records are unique among them
         #[arg(long, value_name = "NUMBER")]
         population: Option<u64>,
+        /// Show whom the witness of a model is about (personal data)
+        #[arg(long)]
+        show_values: bool,
         #[command(flatten)]
         picture: PictureArguments,
         #[command(flatten)]
@@ -248,18 +254,29 @@ fn to_json(answer: &impl serde::Serialize) -> Result<serde_json::Value, Problems
 
 fn run(command: Command) -> Result<Answer, Problems> {
     match command {
-        Command::Publish { policy, dry_run, replace, to, seed, picture } => {
+        Command::Publish { policy, dry_run, replace, to, seed, show_values, picture } => {
             let slot = Slot::default();
             watch::clean_up_on_interrupt(&slot);
             let watcher = watch::Terminal::new();
             let picture = picture.wanted();
-            let options = publisher::Options { seed, dry_run, replace, to, picture, slot, watcher: &watcher };
+            let options =
+                publisher::Options { seed, dry_run, replace, show_values, to, picture, slot, watcher: &watcher };
             let answer = publisher::publish(&policy, &options);
             watcher.clear();
             let answer = answer?;
             Ok(Answer { text: show::published(&answer), json: to_json(&answer)?, yes: answer.outcome != "refused" })
         }
-        Command::Check { data, quasi_identifiers, sensitive, policy, register, population, picture, dialect } => {
+        Command::Check {
+            data,
+            quasi_identifiers,
+            sensitive,
+            policy,
+            register,
+            population,
+            show_values,
+            picture,
+            dialect,
+        } => {
             let watcher = watch::Terminal::new();
             let options = check::Options {
                 quasi: quasi_identifiers,
@@ -269,6 +286,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
                 population,
                 picture: picture.wanted(),
                 read: dialect.options(),
+                show_values,
                 watcher: &watcher,
             };
             let answer = check::check(&data, &options);

@@ -140,6 +140,8 @@ pub struct Options<'a> {
     pub picture: Option<(PathBuf, Option<(String, String)>)>,
     /// How the table is written, where neither policy nor manifest tells.
     pub read: ReadOptions,
+    /// Tell the publisher whom a witness is about.
+    pub show_values: bool,
     /// Who wants to know.
     pub watcher: &'a dyn Watcher,
 }
@@ -235,7 +237,7 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
         problems
     })?;
     let population = register.as_ref().map(|r| locate(&release, r, &mut plan.warnings)).transpose()?;
-    let mut answer = answer(&plan, &release, population.as_deref(), start)?;
+    let mut answer = answer(&plan, &release, population.as_deref(), options.show_values, start)?;
     answer.risk.population_uniques = options.population.map(|people| PopulationUniques::of(&answer.sizes, people));
     if altered {
         answer.keeps = Some(false);
@@ -244,6 +246,9 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     if plan.what == "table" {
         // Nobody said that it may be shown: the smallest class of an extract is mostly one person.
         answer.models.iter_mut().chain(&mut answer.promises).flat_map(|m| &mut m.worst).for_each(|w| w.region.clear());
+        if !options.show_values {
+            answer.promises.iter_mut().for_each(|m| m.witness = None);
+        }
     }
     if let Some((file, axes)) = &options.picture {
         let quasi: Vec<&str> = plan.quasi.iter().map(|w| w.name.as_str()).collect();
@@ -672,11 +677,20 @@ fn locate(release: &Release, register: &columns::Columns, warnings: &mut Vec<Str
     Ok(release.identities().par_iter().map(|class| population.fitting(&class.region)).collect())
 }
 
-fn answer(plan: &Plan, release: &Release, population: Option<&[u64]>, start: Instant) -> Result<Checked, Problems> {
+fn answer(
+    plan: &Plan,
+    release: &Release,
+    population: Option<&[u64]>,
+    show_values: bool,
+    start: Instant,
+) -> Result<Checked, Problems> {
     let risk = assess(release, population);
     let judgements = judge(release, &plan.requirements).map_err(Problems)?;
-    let promises: Vec<Model> =
+    let mut promises: Vec<Model> =
         plan.requirements.iter().zip(&judgements).map(|(r, j)| Model::of(release, r, j)).collect();
+    if show_values {
+        promises.iter_mut().zip(&judgements).for_each(|(m, j)| m.show_person(release, j));
+    }
     let reasons = plan
         .requirements
         .iter()
@@ -758,6 +772,7 @@ fn measured(release: &Release) -> Vec<Model> {
                 required: None,
                 must_be: None,
                 worst: j.worst.as_ref().map(|class| Worse::of(release, class, r)),
+                witness: None,
             }
         })
         .collect()

@@ -154,6 +154,11 @@ impl Fraction {
         if a <= b { Fraction::whole(0) } else { Fraction::new(a - b, &self.den * &other.den) }
     }
 
+    /// The distance between the two.
+    pub fn apart(&self, other: &Fraction) -> Fraction {
+        if self < other { other.less(self) } else { self.less(other) }
+    }
+
     /// This to the n-th power.
     pub fn power(&self, n: usize) -> Fraction {
         Fraction { num: self.num.pow(n), den: self.den.pow(n) }

@@ -5,7 +5,7 @@ use scumble::algorithm::{Goal, Requirement, solutions};
 use scumble::catalogue::{METRICS, MODELS, Parameters};
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::encode::{encode, encode_guard};
-use scumble::exact::{Ratio, effective_l};
+use scumble::exact::{Fraction, Ratio, effective_l};
 use scumble::model::{Belief, Concern, Distance, Measured, Reading, beliefs, distance, frontier, smallest_c};
 use scumble::policy::Policy;
 use scumble::publish::{Judgement, Outcome, judge, make};
@@ -253,6 +253,7 @@ impl Case {
                 let (what, expected) = rest.rsplit_once(" = ").ok_or("write `worst model(…) = value`")?;
                 same(&show_measured(self.judged(release, what)?.measured), expected)
             }
+            "witness" => same(&self.witness(release, rest)?, tail),
             "in" => {
                 let class = self.class(release, rest)?.clone();
                 // Distances are measured from the whole table, so the class stays in it.
@@ -323,10 +324,14 @@ impl Case {
         let population = people(self.register.as_ref().ok_or("no register")?)?.among(&release.quasi, Some(sensitive));
         let places: Vec<u32> = population.known().iter().map(|&i| 2 * who[i].first).collect();
         let found = beliefs(&population, class, 0, reading, &places).ok_or("nothing is believed of such a person")?;
-        let exact = |f: &scumble::exact::Fraction| f.ratio().map_or_else(String::new, |r| r.to_string());
-        let show =
-            |b: &Belief| format!("{} {} -> {}", sensitive.taxonomy.leaf(b.value), exact(&b.prior), exact(&b.posterior));
-        Ok(found.iter().map(show).collect::<Vec<_>>().join(", "))
+        Ok(found.iter().map(|b| show_belief(sensitive, b)).collect::<Vec<_>>().join(", "))
+    }
+
+    /// Of whom a release tells most, and what: `witness bayes-optimal(…) Disease : 75010 | 28 | Flu 1/3 -> 0`.
+    fn witness(&self, release: &Release, what: &str) -> Result<String, String> {
+        let w = self.judged(release, what)?.witness.ok_or("there is no witness")?;
+        let person: Vec<String> = w.words(&release.quasi).into_iter().map(|(_, value)| value).collect();
+        Ok(format!("{} | {}", person.join(" | "), show_belief(&release.sensitive[0], &w.belief)))
     }
 
     /// Levels of all minimal full-domain generalizations that keep the models: `minimal : 0 1, 1 0`.
@@ -584,6 +589,11 @@ fn show_histograms(release: &Release, class: &EquivalenceClass) -> String {
         counts.join(", ")
     };
     release.sensitive.iter().zip(&class.histograms).map(show).collect::<Vec<_>>().join("; ")
+}
+
+fn show_belief(sensitive: &Attribute, b: &Belief) -> String {
+    let exact = |f: &Fraction| f.ratio().map_or_else(String::new, |r| r.to_string());
+    format!("{} {} -> {}", sensitive.taxonomy.leaf(b.value), exact(&b.prior), exact(&b.posterior))
 }
 
 /// At the commas that stand in no brackets and no quotes.
