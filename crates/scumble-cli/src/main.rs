@@ -2,6 +2,7 @@
 
 mod attack;
 mod example;
+mod reproduce;
 mod show;
 mod taxonomy;
 mod watch;
@@ -154,6 +155,10 @@ enum Command {
         /// For example `k-anonymity`
         name: Option<String>,
     },
+    /// Recompute the worked examples and experiments of the literature, and compare
+    ///
+    /// Exit status: 0 if everything is as expected, 1 if not.
+    Reproduce(reproduce::Arguments),
     /// Write the example hospital: data, register, taxonomies, policies
     Example {
         /// Where to
@@ -321,6 +326,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
         }
         Command::Taxonomy { command } => taxonomy::run(command),
         Command::Explain { name } => explain(name.as_deref()),
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Example { folder, seed, patients } => example_command(&folder, seed, patients as usize),
     }
 }

@@ -205,6 +205,8 @@ struct Plan {
     sha256: Option<String>,
     /// The table of the sensitive values, if the release is anatomized.
     anatomized: Option<(PathBuf, manifest::Anatomized)>,
+    /// What the quasi-identifiers tell.
+    shape: Shape,
     warnings: Vec<String>,
 }
 
@@ -297,7 +299,8 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
     let what = if is_release { "release" } else { "table" };
     if let Some(path) = &options.policy {
         let plan = from_policy(read_policy(path)?, &base_of(path), file, what, manifest.as_ref())?;
-        return Ok(Plan { anatomized: manifest.and_then(|m| second_file(&m, data)), ..plan });
+        let shape = manifest.as_ref().map_or(Shape::Regions, Manifest::shape);
+        return Ok(Plan { anatomized: manifest.and_then(|m| second_file(&m, data)), shape, ..plan });
     }
     if let Some(manifest) = manifest {
         return from_manifest(&manifest, data, file);
@@ -328,6 +331,7 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
         requirements: Vec::new(),
         sha256: None,
         anatomized: None,
+        shape: Shape::Regions,
         warnings: Vec::new(),
     })
 }
@@ -366,6 +370,7 @@ fn from_policy(
         requirements: policy.requirements,
         sha256: manifest.map(|m| m.data.sha256.clone()),
         anatomized: None,
+        shape: Shape::Regions,
         warnings,
     })
 }
@@ -454,6 +459,7 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
         requirements,
         sha256: Some(m.data.sha256.clone()),
         anatomized: second_file(m, folder),
+        shape: m.shape(),
         warnings,
     })
 }
@@ -596,7 +602,7 @@ fn understand(
             };
             (Shape::Groups, tables.understand(&quasi)?)
         }
-        _ => (Shape::Regions, (classes_of(read.rows, &quasi_labels, &sensitive_labels), Vec::new())),
+        _ => (plan.shape, (classes_of(read.rows, &quasi_labels, &sensitive_labels), Vec::new())),
     };
     Ok(Release { quasi, sensitive, classes, suppressed: 0, shape, records_by_group })
 }
@@ -673,7 +679,18 @@ fn locate(release: &Release, register: &columns::Columns, warnings: &mut Vec<Str
             ));
         }
     }
-    let population = to_register(register, &[])?.among(&release.quasi, None);
+    let register = to_register(register, &[])?;
+    if release.shape == Shape::Representatives {
+        // Nobody is a centroid: people belong to the nearest one.
+        let found = scumble::attack::locate(release, &register);
+        let mut people = vec![0; release.classes.len()];
+        for (row, &set) in found.set_of.iter().enumerate() {
+            let weight = register.weights.get(row).copied().unwrap_or(1);
+            found.sets[set as usize].iter().for_each(|c| people[c.group as usize] += weight);
+        }
+        return Ok(people);
+    }
+    let population = register.among(&release.quasi, None);
     Ok(release.identities().par_iter().map(|class| population.fitting(&class.region)).collect())
 }
 

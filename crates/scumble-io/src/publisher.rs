@@ -486,6 +486,7 @@ impl Job<'_> {
             publisher: policy.publisher.clone(),
             recipients: policy.recipients.clone(),
             data,
+            shape: Some(manifest::shape_name(self.made.release.shape)),
             anatomized,
             columns: manifest::column_notes(policy, self.extract, &self.made.release),
             missing: "a missing value is a value of its own; missing cells are empty".into(),

@@ -27,7 +27,9 @@ use std::path::{Path, PathBuf};
 /// What to reproduce, with what.
 pub struct Options<'a> {
     /// A policy that names the data; its quasi-identifiers and first sensitive attribute are used.
-    pub policy: PathBuf,
+    pub policy: String,
+    /// The folder that its paths are relative to.
+    pub base: PathBuf,
     /// What the data are called in the answer.
     pub data: String,
     /// Experiments by their names; all if none is given.
@@ -122,9 +124,8 @@ pub fn reproduce(options: &Options<'_>) -> Result<Reproduced, Problems> {
     problems.or(())?;
     let mut clock = Clock::new();
     options.watcher.phase("reading");
-    let mut policy = crate::publisher::read_policy(&options.policy)?;
-    let base = crate::publisher::base_of(&options.policy);
-    let laboratory = Laboratory::new(&mut policy, &base, options)?;
+    let mut policy = Policy::parse("the policy of the experiments", &options.policy)?;
+    let laboratory = Laboratory::new(&mut policy, &options.base, options)?;
     clock.lap("read");
     if let Some(folder) = &options.pictures {
         std::fs::create_dir_all(folder).map_err(|e| {
