@@ -256,6 +256,25 @@ impl Evidence {
         Some(parts.into_iter().map(|kinds| self.part(kinds, possible, &settled, &mut place)).collect())
     }
 
+    /// What only some of the facts say about some kinds: the other counts are not known. The facts are numbered as they are
+    /// given.
+    pub fn only(&self, facts: &[u32], kinds: Vec<u32>) -> Component {
+        let place: HashMap<u32, u32> = facts.iter().copied().zip(0..).collect();
+        let mut part = Component { evidence: Evidence::default(), kinds, outcomes: Vec::new(), facts: facts.to_vec() };
+        part.evidence.facts = facts.iter().map(|&f| self.facts[f as usize]).collect();
+        for &kind in &part.kinds {
+            let first = part.evidence.outcomes.len() as u32;
+            for outcome in self.outcomes_of(kind) {
+                let counted = self.facts_of(outcome).iter().filter_map(|f| place.get(f).copied());
+                part.evidence.push_outcome(self.outcomes[outcome as usize].value, counted);
+                part.outcomes.push(outcome);
+            }
+            let people = self.kinds[kind as usize].people;
+            part.evidence.kinds.push(Kind { people, outcomes: (first, part.evidence.outcomes.len() as u32) });
+        }
+        part
+    }
+
     /// The part of these kinds. `place` is scratch space, `u32::MAX` everywhere before and after.
     fn part(&self, kinds: Vec<u32>, possible: &[bool], settled: &[u64], place: &mut [u32]) -> Component {
         let mut part = Component { evidence: Evidence::default(), kinds, outcomes: Vec::new(), facts: Vec::new() };

@@ -5,5 +5,11 @@
 //! of consistent worlds, [`witness`] the published facts that give an inference.
 
 pub mod evidence;
+pub mod forced;
+mod network;
+mod reasons;
+mod search;
 
 pub use evidence::{Component, Evidence, Fact, Kind, Known, Located, Outcome, Source};
+pub use forced::{Forced, forced};
+pub use reasons::{Contradiction, Reasons};
