@@ -7,7 +7,7 @@
 //! outcomes that are left are taken for possible, and that is said.
 
 use super::evidence::{Component, Evidence, Source};
-use super::network::{HUB, Network, Node, OPEN, Progress, Settled, Work};
+use super::network::{HUB, Infeasible, Network, Node, OPEN, Progress, Work};
 use super::reasons::{Contradiction, Reasons};
 use super::search;
 use hashbrown::{HashMap, HashSet};
@@ -116,7 +116,7 @@ fn broken(evidence: &Evidence, possible: &[bool]) -> Seed {
 struct Pair {
     left: u32,
     right: u32,
-    networks: Vec<Option<Network>>,
+    networks: Vec<Network>,
     /// In which of them each outcome is.
     at: Vec<u32>,
     /// Those that changed.
@@ -129,11 +129,30 @@ impl Pair {
         !self.built || !self.waiting.is_empty()
     }
 
+    /// The network of an outcome has changed.
+    fn touch(&mut self, outcome: u32) {
+        let at = self.at[outcome as usize];
+        if self.networks.get(at as usize).is_some_and(|network| !network.is_empty()) {
+            self.waiting.push(at);
+        }
+    }
+
     fn put(&mut self, network: Network) {
         let number = self.networks.len() as u32;
         network.outcomes().iter().for_each(|&o| self.at[o as usize] = number);
-        self.networks.push(Some(network));
+        self.networks.push(network);
     }
+}
+
+/// Settles some networks: what is fixed, and the parts of those that were split.
+fn settle(
+    networks: &mut [Network],
+    progress: &Progress,
+    work: &mut Work,
+) -> Result<(Vec<(u32, u32)>, Vec<Network>), Infeasible> {
+    let (mut fixed, mut parts) = (Vec::new(), Vec::new());
+    networks.iter_mut().try_for_each(|network| network.settle(progress, work, &mut fixed, &mut parts))?;
+    Ok((fixed, parts))
 }
 
 /// The family of the people themselves: each kind is a count.
@@ -200,10 +219,7 @@ impl<'a> Engine<'a> {
         self.progress.room[kind] -= people;
         self.open[kind] -= 1;
         for pair in self.pairs.iter_mut().filter(|p| p.built) {
-            let at = pair.at[outcome as usize];
-            if at != NOWHERE {
-                pair.waiting.push(at);
-            }
+            pair.touch(outcome);
         }
     }
 
@@ -212,21 +228,29 @@ impl<'a> Engine<'a> {
         if !self.pairs[pair].built {
             self.build(pair);
         }
-        let Pair { networks, at, waiting, .. } = &mut self.pairs[pair];
-        waiting.sort_unstable();
-        waiting.dedup();
-        let waiting: Vec<Network> = waiting.drain(..).filter_map(|n| networks[n as usize].take()).collect();
-        waiting.iter().for_each(|n| n.outcomes().iter().for_each(|&o| at[o as usize] = NOWHERE));
+        let Pair { networks, waiting, .. } = &mut self.pairs[pair];
+        let mut numbers = std::mem::take(waiting);
+        numbers.sort_unstable();
+        numbers.dedup();
+        let mut waiting: Vec<Network> = numbers.iter().map(|&n| std::mem::take(&mut networks[n as usize])).collect();
+        let chunk = (waiting.len() / 64).clamp(1, 512);
         let progress = &self.progress;
-        let settle = |work: &mut Work, network: Network| network.settle(progress, work);
-        let settled: Vec<_> = waiting.into_par_iter().map_init(Work::default, settle).collect();
-        let mut fixed = Vec::new();
-        for settled in settled {
-            let Settled { fixed: more, rest } = settled.map_err(|cut| self.facts_of_nodes(&cut.0))?;
-            fixed.extend(more);
-            rest.into_iter().for_each(|network| self.pairs[pair].put(network));
+        let chunks = waiting.par_chunks_mut(chunk);
+        let settled: Vec<_> =
+            chunks.map_init(Work::default, |work, networks| settle(networks, progress, work)).collect();
+        for (number, network) in numbers.into_iter().zip(waiting) {
+            self.pairs[pair].networks[number as usize] = network;
         }
-        self.apply(&fixed)
+        for settled in &settled {
+            if let Err(cut) = settled {
+                return Err(self.facts_of_nodes(&cut.0));
+            }
+        }
+        for (fixed, parts) in settled.into_iter().flatten() {
+            parts.into_iter().for_each(|network| self.pairs[pair].put(network));
+            self.apply(&fixed)?;
+        }
+        Ok(())
     }
 
     fn apply(&mut self, fixed: &[(u32, u32)]) -> Result<(), Seed> {
@@ -256,10 +280,7 @@ impl<'a> Engine<'a> {
     fn touch(&mut self, kind: u32) {
         for outcome in self.evidence.outcomes_of(kind) {
             for pair in self.pairs.iter_mut().filter(|p| p.built) {
-                let at = pair.at[outcome as usize];
-                if at != NOWHERE {
-                    pair.waiting.push(at);
-                }
+                pair.touch(outcome);
             }
         }
     }
@@ -303,7 +324,7 @@ impl<'a> Engine<'a> {
         let pair = &mut self.pairs[pair];
         pair.built = true;
         pair.at = vec![NOWHERE; self.evidence.outcomes().len()];
-        for part in network.into_parts(&mut Work::default()) {
+        for part in network.split(&mut Work::default()) {
             pair.put(part);
         }
         pair.waiting = (0..pair.networks.len() as u32).collect();
@@ -340,8 +361,9 @@ impl<'a> Engine<'a> {
             alike.extend_from_slice(of_kind);
             alike.sort_unstable();
             for same in alike.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-                let outcomes: Vec<u32> = same.iter().map(|e| e.2).collect();
-                network.push_edge(place(same[0].0), place(same[0].1), &outcomes);
+                let (left, right, outcome) = same[0];
+                let people = self.progress.room[kind(outcome) as usize];
+                network.push_edge(place(left), place(right), people, same.iter().map(|e| e.2));
             }
         }
         network

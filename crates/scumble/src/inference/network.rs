@@ -15,6 +15,9 @@ pub(super) const HUB: u32 = u32::MAX;
 
 const NONE: u32 = u32::MAX;
 
+/// Networks with more edges are split where they fall apart; to keep smaller ones whole is cheaper.
+const SPLIT: usize = 64;
+
 /// What is fixed so far.
 pub(super) struct Progress {
     /// For each outcome how many people have it, or [`OPEN`].
@@ -53,14 +56,6 @@ pub(super) struct Network {
     outcomes: Vec<u32>,
 }
 
-/// What a network came to.
-pub(super) struct Settled {
-    /// Outcomes that are fixed, and how many people have each.
-    pub fixed: Vec<(u32, u32)>,
-    /// What is left of the network.
-    pub rest: Vec<Network>,
-}
-
 /// The nodes of a cut through which too little or too much must flow: there is no feasible flow.
 pub(super) struct Infeasible(pub Vec<u32>);
 
@@ -72,28 +67,45 @@ impl Network {
         self.nodes.len() as u32 - 1
     }
 
-    /// Adds an edge for outcomes of one kind.
-    pub fn push_edge(&mut self, left: u32, right: u32, outcomes: &[u32]) {
+    /// Adds an edge for outcomes of one kind, of which so many people are left.
+    pub fn push_edge(&mut self, left: u32, right: u32, people: u32, outcomes: impl Iterator<Item = u32>) {
         let first = self.outcomes.len() as u32;
-        self.outcomes.extend_from_slice(outcomes);
-        self.edges.push(Edge { left, right, flow: 0, cap: 0, outcomes: (first, self.outcomes.len() as u32) });
+        self.outcomes.extend(outcomes);
+        self.edges.push(Edge { left, right, flow: 0, cap: people, outcomes: (first, self.outcomes.len() as u32) });
     }
 
-    /// The outcomes of all edges.
+    /// The outcomes of all edges, also of those that are gone since it was last split.
     pub fn outcomes(&self) -> &[u32] {
         &self.outcomes
     }
 
-    /// Finds what is fixed, and splits the rest at it.
-    pub fn settle(mut self, progress: &Progress, work: &mut Work) -> Result<Settled, Infeasible> {
+    /// Whether nothing is left of it.
+    pub fn is_empty(&self) -> bool {
+        self.edges.is_empty()
+    }
+
+    /// Finds outcomes that are fixed, and how many people have each. A large network is split at them, and becomes empty.
+    pub fn settle(
+        &mut self,
+        progress: &Progress,
+        work: &mut Work,
+        fixed: &mut Vec<(u32, u32)>,
+        parts: &mut Vec<Network>,
+    ) -> Result<(), Infeasible> {
         self.update(progress)?;
-        work.index(&self);
+        work.index(self);
         self.start(work);
         for up_left in [true, false] {
             self.augment(up_left, work)?;
         }
         self.components(work);
-        Ok(self.split(work))
+        self.cut(work, fixed);
+        if self.edges.len() > SPLIT {
+            parts.extend(std::mem::take(self).split(work));
+        } else if !self.edges.iter().any(Edge::is_inner) {
+            *self = Network::default();
+        }
+        Ok(())
     }
 
     /// Takes out what was fixed elsewhere.
@@ -123,7 +135,10 @@ impl Network {
             if at == first {
                 return false;
             }
-            edge.cap = progress.room[progress.kind_of[outcomes[first as usize] as usize] as usize];
+            // One person who is open is left.
+            if edge.cap > 1 {
+                edge.cap = progress.room[progress.kind_of[outcomes[first as usize] as usize] as usize];
+            }
             edge.flow = edge.flow.saturating_sub(told).min(edge.cap);
             true
         });
@@ -388,11 +403,10 @@ impl Network {
         None
     }
 
-    /// Takes out the edges between components, and splits the rest into connected networks.
-    fn split(mut self, work: &mut Work) -> Settled {
+    /// Takes out the edges between components: they are fixed.
+    fn cut(&mut self, work: &Work, fixed: &mut Vec<(u32, u32)>) {
         let hub = self.nodes.len();
-        let mut fixed = Vec::new();
-        let Network { nodes, edges, outcomes, .. } = &mut self;
+        let Network { nodes, edges, outcomes, .. } = self;
         let component = |end: u32| work.component[if end == HUB { hub } else { end as usize }];
         edges.retain(|edge| {
             if component(edge.left) == component(edge.right) {
@@ -410,68 +424,80 @@ impl Network {
             }
             false
         });
-        Settled { fixed, rest: self.parts(work) }
     }
 
-    /// Connected networks with nodes on both sides: one with a single node says nothing about people that counts of her
-    /// kind do not say.
-    fn parts(self, work: &mut Work) -> Vec<Network> {
+    /// Its connected parts, but for single nodes: such a node says nothing about people that the network of people and the
+    /// same fact does not say.
+    pub fn split(self, work: &mut Work) -> Vec<Network> {
         let parent = &mut work.level;
         parent.clear();
         parent.extend(0..self.nodes.len() as u32);
-        let find = |parent: &mut [u32], mut x: u32| {
-            while parent[x as usize] != x {
-                parent[x as usize] = parent[parent[x as usize] as usize];
-                x = parent[x as usize];
-            }
-            x
-        };
-        let mut inner = 0;
-        for edge in self.edges.iter().filter(|e| e.left != HUB && e.right != HUB) {
-            let (a, b) = (find(parent, edge.left), find(parent, edge.right));
+        for edge in self.edges.iter().filter(|e| e.is_inner()) {
+            let (a, b) = (root(parent, edge.left), root(parent, edge.right));
             parent[a.max(b) as usize] = a.min(b);
-            inner += 1;
         }
-        if inner == 0 {
-            return Vec::new();
-        }
-        // The root of a part is its first node, so a left one; a right root is alone.
-        let mut parts: Vec<Network> = Vec::new();
+        // The part of each root, and how much will be in each part.
+        let mut sizes: Vec<[u32; 3]> = Vec::new();
         work.next.clear();
         work.next.resize(self.nodes.len(), NONE);
-        for edge in self.edges.iter().filter(|e| e.left != HUB && e.right != HUB) {
-            let root = find(parent, edge.left);
-            if work.next[root as usize] == NONE {
-                work.next[root as usize] = parts.len() as u32;
-                parts.push(Network::default());
+        for edge in self.edges.iter().filter(|e| e.is_inner()) {
+            let part = &mut work.next[root(parent, edge.left) as usize];
+            if *part == NONE {
+                *part = sizes.len() as u32;
+                sizes.push([0; 3]);
             }
         }
+        for node in 0..self.nodes.len() as u32 {
+            work.next[node as usize] = work.next[root(parent, node) as usize];
+            if let Some(size) = sizes.get_mut(work.next[node as usize] as usize) {
+                size[0] += 1;
+            }
+        }
+        let part = |edge: &Edge| work.next[edge.left.min(edge.right) as usize] as usize;
+        for edge in &self.edges {
+            if let Some(size) = sizes.get_mut(part(edge)) {
+                size[1] += 1;
+                size[2] += edge.outcomes.1 - edge.outcomes.0;
+            }
+        }
+        let mut parts: Vec<Network> = sizes.into_iter().map(Network::with_capacity).collect();
         // Where each node is in its part.
         work.reach.clear();
         for (number, node) in (0u32..).zip(&self.nodes) {
-            let part = work.next[find(parent, number) as usize];
-            work.reach.push(match parts.get_mut(part as usize) {
+            work.reach.push(match parts.get_mut(work.next[number as usize] as usize) {
                 Some(part) => part.push_node(node.clone(), number < self.lefts),
                 None => NONE,
             });
         }
+        let place = |end: u32| if end == HUB { HUB } else { work.reach[end as usize] };
         for edge in &self.edges {
-            let root = find(parent, edge.left.min(edge.right));
-            let Some(part) = parts.get_mut(work.next[root as usize] as usize) else { continue };
-            let place = |end: u32| if end == HUB { HUB } else { work.reach[end as usize] };
-            let alike = &self.outcomes[edge.outcomes.0 as usize..edge.outcomes.1 as usize];
-            part.push_edge(place(edge.left), place(edge.right), alike);
+            let Some(part) = parts.get_mut(part(edge)) else { continue };
+            let alike = self.outcomes[edge.outcomes.0 as usize..edge.outcomes.1 as usize].iter();
+            part.push_edge(place(edge.left), place(edge.right), edge.cap, alike.copied());
             if let Some(last) = part.edges.last_mut() {
-                (last.flow, last.cap) = (edge.flow, edge.cap);
+                last.flow = edge.flow;
             }
         }
         parts
     }
 
-    /// A network of which nothing is known, in connected parts.
-    pub fn into_parts(self, work: &mut Work) -> Vec<Network> {
-        self.parts(work)
+    fn with_capacity([nodes, edges, outcomes]: [u32; 3]) -> Network {
+        Network {
+            nodes: Vec::with_capacity(nodes as usize),
+            lefts: 0,
+            edges: Vec::with_capacity(edges as usize),
+            outcomes: Vec::with_capacity(outcomes as usize),
+        }
     }
+}
+
+/// The representative of a set, in a forest of sets.
+fn root(parent: &mut [u32], mut x: u32) -> u32 {
+    while parent[x as usize] != x {
+        parent[x as usize] = parent[parent[x as usize] as usize];
+        x = parent[x as usize];
+    }
+    x
 }
 
 impl Node {
@@ -485,6 +511,11 @@ impl Node {
 }
 
 impl Edge {
+    /// Whether none of its ends is outside.
+    fn is_inner(&self) -> bool {
+        self.left != HUB && self.right != HUB
+    }
+
     fn change(&mut self, by: u64, add: bool) {
         if add { self.flow += by as u32 } else { self.flow -= by as u32 }
     }
