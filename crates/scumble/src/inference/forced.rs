@@ -24,6 +24,35 @@ pub struct Forced {
     /// Outcomes that are taken for possible although no world with them was looked for, or none was found within the
     /// limits of the search; rising. They pass all transport networks.
     pub undecided: Vec<u32>,
+    pub(super) log: Log,
+}
+
+/// How everything came to be fixed, so that it can be explained later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Log {
+    /// For each outcome how many people have it, or [`OPEN`].
+    pub fixed: Vec<u32>,
+    /// When it was fixed: twice the number of the pass if by a network, and one more if by what its kind has otherwise;
+    /// [`Log::SEARCH`] or [`Log::NEVER`].
+    pub stamps: Vec<u32>,
+    /// The families of the networks of each pass.
+    pub passes: Vec<(u32, u32)>,
+    /// The family of each fact.
+    pub family_of: Vec<u32>,
+}
+
+impl Log {
+    pub const NEVER: u32 = u32::MAX;
+    pub const SEARCH: u32 = u32::MAX - 1;
+
+    /// The node of an outcome in a family, [`HUB`] if the family does not count it.
+    pub fn node(&self, evidence: &Evidence, outcome: u32, kind: u32, family: u32) -> u32 {
+        if family == PEOPLE {
+            return evidence.facts().len() as u32 + kind;
+        }
+        let mut facts = evidence.facts_of(outcome).iter();
+        facts.find(|&&f| self.family_of[f as usize] == family).map_or(HUB, |&f| f)
+    }
 }
 
 impl Forced {
@@ -44,7 +73,7 @@ impl Forced {
 
 /// What is impossible in every world, or why there is no world.
 pub fn forced(evidence: &Evidence) -> Result<Forced, Contradiction> {
-    solve(evidence).map_err(|seed| Reasons::new(evidence).contradiction(&seed))
+    solve(evidence, true).map_err(|(seed, log)| Reasons::within(evidence, &log).contradiction(&seed))
 }
 
 /// Where a contradiction was found.
@@ -56,22 +85,32 @@ pub(super) enum Seed {
     Facts(Vec<u32>),
 }
 
-/// The same, and of a contradiction only where it was found.
-pub(super) fn solve(evidence: &Evidence) -> Result<Forced, Seed> {
-    let mut engine = Engine::new(evidence)?;
-    while let Some(pair) = (0..engine.pairs.len()).find(|&p| engine.pairs[p].waits()) {
-        engine.settle(pair)?;
+/// The same, and of a contradiction only where it was found. Without a search of the parts that are left, they are not
+/// decided.
+pub(super) fn solve(evidence: &Evidence, search: bool) -> Result<Forced, (Seed, Log)> {
+    let mut engine = Engine::new(evidence);
+    if let Err(seed) = engine.run() {
+        return Err((seed, engine.into_log()));
     }
     let possible: Vec<bool> = engine.progress.fixed.iter().map(|&n| n > 0).collect();
-    let family_of = engine.family_of;
-    let Some(parts) = evidence.components(&possible) else { return Err(broken(evidence, &possible)) };
-    let found: Vec<_> = parts.par_iter().map(|part| decide(part, &family_of)).collect();
-    let mut forced = Forced { possible, undecided: Vec::new() };
+    let mut forced = Forced { possible, undecided: Vec::new(), log: engine.into_log() };
+    let Some(parts) = evidence.components(&forced.possible) else {
+        return Err((broken(evidence, &forced.possible), forced.log));
+    };
+    if !search {
+        forced.undecided = parts.into_iter().flat_map(|part| part.outcomes).collect();
+        return Ok(forced);
+    }
+    let found: Vec<_> = parts.par_iter().map(|part| decide(part, &forced.log.family_of)).collect();
     for (part, found) in parts.iter().zip(found) {
-        let Some(found) = found else { return Err(Seed::Facts(part.facts.clone())) };
+        let Some(found) = found else { return Err((Seed::Facts(part.facts.clone()), forced.log)) };
         for (&outcome, verdict) in part.outcomes.iter().zip(found) {
             match verdict {
-                Some(possible) => forced.possible[outcome as usize] = possible,
+                Some(true) => {}
+                Some(false) => {
+                    forced.possible[outcome as usize] = false;
+                    forced.log.stamps[outcome as usize] = Log::SEARCH;
+                }
                 None => forced.undecided.push(outcome),
             }
         }
@@ -164,25 +203,16 @@ struct Engine<'a> {
     progress: Progress,
     /// For each kind how many outcomes are open.
     open: Vec<u32>,
-    /// The family of each fact.
-    family_of: Vec<u32>,
+    /// How it came to that; what is fixed is in `progress`.
+    log: Log,
     pairs: Vec<Pair>,
 }
 
 impl<'a> Engine<'a> {
-    fn new(evidence: &'a Evidence) -> Result<Engine<'a>, Seed> {
-        if let Some(fact) = evidence.facts().iter().position(|f| f.low > f.high) {
-            return Err(Seed::Facts(vec![fact as u32]));
-        }
+    fn new(evidence: &'a Evidence) -> Engine<'a> {
         let (family_of, families) = families(evidence);
-        let pair = |left, right| Pair {
-            left,
-            right,
-            networks: Vec::new(),
-            at: Vec::new(),
-            waiting: Vec::new(),
-            built: false,
-        };
+        let pair =
+            |left, right| Pair { left, right, networks: Vec::new(), at: Vec::new(), waiting: Vec::new(), built: false };
         let mut pairs: Vec<Pair> = (1..families).map(|f| pair(PEOPLE, f)).collect();
         pairs.extend((1..families).flat_map(|a| (a + 1..families).map(move |b| pair(a, b))));
         let progress = Progress {
@@ -191,9 +221,26 @@ impl<'a> Engine<'a> {
             room: evidence.kinds().iter().map(|k| k.people).collect(),
         };
         let open = (0..evidence.kinds().len() as u32).map(|k| evidence.outcomes_of(k).len() as u32).collect();
-        let mut engine = Engine { evidence, progress, open, family_of, pairs };
-        (0..evidence.kinds().len() as u32).try_for_each(|kind| engine.narrow(kind))?;
-        Ok(engine)
+        let stamps = vec![Log::NEVER; evidence.outcomes().len()];
+        let log = Log { fixed: Vec::new(), stamps, passes: vec![(PEOPLE, PEOPLE)], family_of };
+        Engine { evidence, progress, open, log, pairs }
+    }
+
+    fn into_log(self) -> Log {
+        Log { fixed: self.progress.fixed, ..self.log }
+    }
+
+    /// Fixes what can be fixed; the networks of people are small, so they come first.
+    fn run(&mut self) -> Result<(), Seed> {
+        if let Some(fact) = self.evidence.facts().iter().position(|f| f.low > f.high) {
+            return Err(Seed::Facts(vec![fact as u32]));
+        }
+        (0..self.evidence.kinds().len() as u32).try_for_each(|kind| self.narrow(kind))?;
+        while let Some(pair) = (0..self.pairs.len()).find(|&p| self.pairs[p].waits()) {
+            self.log.passes.push((self.pairs[pair].left, self.pairs[pair].right));
+            self.settle(pair)?;
+        }
+        Ok(())
     }
 
     /// What follows for a kind from what is fixed of it.
@@ -207,15 +254,17 @@ impl<'a> Engine<'a> {
         }
         for outcome in self.evidence.outcomes_of(kind) {
             if self.progress.fixed[outcome as usize] == OPEN {
-                self.fix(outcome, room);
+                self.fix(outcome, room, 1);
             }
         }
         Ok(())
     }
 
-    fn fix(&mut self, outcome: u32, people: u32) {
+    /// Fixes an outcome, by a network (0) or by what its kind has otherwise (1).
+    fn fix(&mut self, outcome: u32, people: u32, by: u32) {
         let kind = self.progress.kind_of[outcome as usize] as usize;
         self.progress.fixed[outcome as usize] = people;
+        self.log.stamps[outcome as usize] = 2 * (self.log.passes.len() as u32 - 1) + by;
         self.progress.room[kind] -= people;
         self.open[kind] -= 1;
         for pair in self.pairs.iter_mut().filter(|p| p.built) {
@@ -267,7 +316,7 @@ impl<'a> Engine<'a> {
             if people > self.progress.room[kind as usize] {
                 return Err(Seed::Facts(self.facts_about(kind)));
             }
-            self.fix(outcome, people);
+            self.fix(outcome, people, 0);
             self.narrow(kind)?;
             if people > 0 && self.progress.room[kind as usize] > 0 {
                 self.touch(kind);
@@ -295,13 +344,8 @@ impl<'a> Engine<'a> {
         Seed::Facts(nodes.iter().flat_map(about).collect())
     }
 
-    /// The node of an outcome in a family, [`HUB`] if the family does not count it.
     fn node(&self, outcome: u32, family: u32) -> u32 {
-        if family == PEOPLE {
-            return self.evidence.facts().len() as u32 + self.progress.kind_of[outcome as usize];
-        }
-        let mut facts = self.evidence.facts_of(outcome).iter();
-        facts.find(|&&f| self.family_of[f as usize] == family).map_or(HUB, |&f| f)
+        self.log.node(self.evidence, outcome, self.progress.kind_of[outcome as usize], family)
     }
 
     /// Makes the networks of a pair from the outcomes that are open, and counts who is fixed.
@@ -392,19 +436,19 @@ fn families(evidence: &Evidence) -> (Vec<u32>, u32) {
         }
     }
     let mut members: Vec<Vec<u32>> = Vec::new();
-    let number: HashMap<u32, u32> = releases.iter().copied().zip(1..).collect();
+    let numbers: HashMap<u32, u32> = releases.iter().copied().zip(1..).collect();
     let first = releases.len() as u32 + 1;
     let mut family_of = Vec::with_capacity(evidence.facts().len());
-    for (fact, Source::Known(_) | Source::Published { .. }) in (0u32..).zip(evidence.facts().iter().map(|f| f.source)) {
-        family_of.push(match evidence.facts()[fact as usize].source {
-            Source::Published { release, .. } => number[&release],
+    for (number, fact) in (0u32..).zip(evidence.facts()) {
+        family_of.push(match fact.source {
+            Source::Published { release, .. } => numbers[&release],
             Source::Known(_) => {
-                let free = members.iter().position(|m| m.iter().all(|&other| !clashes.contains(&(other, fact))));
+                let free = members.iter().position(|m| m.iter().all(|&other| !clashes.contains(&(other, number))));
                 let family = free.unwrap_or_else(|| {
                     members.push(Vec::new());
                     members.len() - 1
                 });
-                members[family].push(fact);
+                members[family].push(number);
                 first + family as u32
             }
         });

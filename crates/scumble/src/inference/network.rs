@@ -108,6 +108,39 @@ impl Network {
         Ok(())
     }
 
+    /// A cut that fixes the edge of an outcome: the nodes on the side without the hub, and whether that side is closed: if
+    /// so as much as can be flows out of it and as little as can be into it, otherwise the other way round. `None` if the
+    /// edge is not fixed.
+    pub fn cut_at(&mut self, outcome: u32, work: &mut Work) -> Option<(Vec<u32>, bool)> {
+        work.index(self);
+        self.start(work);
+        for up_left in [true, false] {
+            self.augment(up_left, work).ok()?;
+        }
+        work.hub(self);
+        let hub = self.nodes.len() as u32;
+        let has = |e: &&Edge| self.outcomes[e.outcomes.0 as usize..e.outcomes.1 as usize].contains(&outcome);
+        let edge = self.edges.iter().find(has)?;
+        let end = |n: u32| if n == HUB { hub } else { n };
+        let (left, right) = (end(edge.left), end(edge.right));
+        let (tail, head) = if edge.flow == 0 { (left, right) } else { (right, left) };
+        let mut seen = vec![false; hub as usize + 1];
+        work.next.clear();
+        work.next.extend_from_slice(&work.first[..=hub as usize]);
+        let mut stack = vec![head];
+        seen[head as usize] = true;
+        while let Some(&node) = stack.last() {
+            match self.step(node, work) {
+                Some(to) if !std::mem::replace(&mut seen[to as usize], true) => stack.push(to),
+                Some(_) => {}
+                None => drop(stack.pop()),
+            }
+        }
+        let closed = !seen[hub as usize];
+        let side = (0..hub).filter(|&n| seen[n as usize] == closed).map(|n| self.nodes[n as usize].id).collect();
+        (!seen[tail as usize]).then_some((side, closed))
+    }
+
     /// Takes out what was fixed elsewhere.
     fn update(&mut self, progress: &Progress) -> Result<(), Infeasible> {
         let Network { nodes, edges, outcomes, .. } = self;
@@ -204,8 +237,7 @@ impl Network {
     /// lack and those of the other that overflow. The mirror image does the rest.
     fn augment(&mut self, up_left: bool, work: &mut Work) -> Result<(), Infeasible> {
         let count = self.nodes.len() as u32;
-        let mut sources: Vec<u32> =
-            (0..count).filter(|&n| self.excess(n, self.adds(n, up_left), work) > 0).collect();
+        let mut sources: Vec<u32> = (0..count).filter(|&n| self.excess(n, self.adds(n, up_left), work) > 0).collect();
         while !sources.is_empty() {
             if !self.levels(&sources, up_left, work) {
                 return Err(Infeasible(work.queue.iter().map(|&n| self.nodes[n as usize].id).collect()));
@@ -224,7 +256,8 @@ impl Network {
     fn ends(&self, node: u32, up_left: bool, work: &Work) -> bool {
         let adds = self.adds(node, up_left);
         self.slack(node, adds, work) > 0
-            || work.at(node).iter().any(|&e| self.other(e, node) == HUB && self.residual(e, adds) > 0)
+            || work.outside[node as usize]
+                && work.at(node).iter().any(|&e| self.other(e, node) == HUB && self.residual(e, adds) > 0)
     }
 
     /// Distances from the sources, up to the first end of a path; whether there is one.
@@ -527,6 +560,8 @@ pub(super) struct Work {
     /// The edges at node n are `edges[first[n]..first[n + 1]]`.
     first: Vec<u32>,
     edges: Vec<u32>,
+    /// Whether an edge at a node leads outside.
+    outside: Vec<bool>,
     sum: Vec<u64>,
     level: Vec<u32>,
     next: Vec<u32>,
@@ -547,8 +582,13 @@ impl Work {
         self.first.clear();
         self.first.resize(count + 2, 0);
         let ends = |edge: &Edge| [edge.left, edge.right].into_iter().filter(|&n| n != HUB);
+        self.outside.clear();
+        self.outside.resize(count, false);
         for edge in &network.edges {
             ends(edge).for_each(|n| self.first[n as usize + 2] += 1);
+            if !edge.is_inner() {
+                ends(edge).for_each(|n| self.outside[n as usize] = true);
+            }
         }
         for n in 2..count + 2 {
             self.first[n] += self.first[n - 1];
@@ -580,7 +620,7 @@ impl Work {
             let (left, sum) = (number < network.lefts, self.sum[number as usize]);
             let open = if left { sum < node.high } else { sum > node.low };
             let outside = |&e: &u32| network.other(e, number) == HUB && network.residual(e, !left) > 0;
-            if open || self.at(number).iter().any(outside) {
+            if open || self.outside[number as usize] && self.at(number).iter().any(outside) {
                 self.from_hub.push(number);
             }
         }

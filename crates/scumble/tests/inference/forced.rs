@@ -24,7 +24,9 @@ fn figure_1_discloses_three_patients() {
     let excluded: Vec<String> = (0..15)
         .flat_map(|kind| evidence.outcomes_of(kind).map(move |o| (kind, o)))
         .filter(|&(_, o)| !forced.possible[o as usize])
-        .map(|(kind, o)| format!("{}{}", kind + 1, char::from_u32(evidence.outcomes()[o as usize].value).expect("letter")))
+        .map(|(kind, o)| {
+            format!("{}{}", kind + 1, char::from_u32(evidence.outcomes()[o as usize].value).expect("letter"))
+        })
         .collect();
     assert_eq!(excluded, ["7F", "7P", "10F", "10H", "13H", "13P", "14F", "15F"]);
     let certain: Vec<u32> = (0..15).filter(|&k| forced.certain(&evidence, k).is_some()).map(|k| k + 1).collect();
@@ -38,7 +40,8 @@ fn figure_1_discloses_three_patients() {
 fn figure_1_reason() {
     let evidence = naive::figure_1();
     let flu = evidence.outcomes_of(13).find(|&o| evidence.outcomes()[o as usize].value == u32::from('F'));
-    let facts = Reasons::new(&evidence).excluded(flu.expect("in her group")).expect("impossible");
+    let found = forced(&evidence).expect("there is a world");
+    let facts = Reasons::new(&evidence, &found).excluded(flu.expect("in her group")).expect("impossible");
     assert_eq!(facts.len(), 3);
     let flu = |f: &u32| format!("{:?}", evidence.facts()[*f as usize].source).contains("value: 70");
     assert!(facts.iter().all(flu));
@@ -49,13 +52,15 @@ fn reasons_suffice_and_none_can_be_left_out() {
     for seed in 0..600 {
         let evidence = naive::random(seed);
         let forced = forced(&evidence).expect("there is a world");
-        let reasons = Reasons::new(&evidence);
+        let reasons = Reasons::new(&evidence, &forced);
         for outcome in 0..evidence.outcomes().len() as u32 {
             let reason = reasons.excluded(outcome);
             assert_eq!(reason.is_none(), forced.possible[outcome as usize], "seed {seed}, outcome {outcome}");
             let Some(facts) = reason else { continue };
             let allowed = |facts: &[u32]| worlds_of(&evidence, facts).iter().any(|w| w[outcome as usize] > 0);
             assert!(!allowed(&facts), "seed {seed}, outcome {outcome}");
+            let used = reasons.sufficient(outcome).expect("impossible");
+            assert!(!allowed(&used), "seed {seed}, outcome {outcome}");
             for left_out in 0..facts.len() {
                 assert!(allowed(&without(&facts, left_out)), "seed {seed}, outcome {outcome}");
             }
