@@ -4,6 +4,8 @@
 //! [`forced`] finds what is impossible and what is certain, [`entropy`] the maximum-entropy belief, [`worlds`] the share
 //! of consistent worlds, [`witness`] the published facts that give an inference.
 
+pub mod entropy;
 pub mod evidence;
 
+pub use entropy::{Beliefs, Unsolved, maximum_entropy};
 pub use evidence::{Component, Evidence, Fact, Kind, Known, Located, Outcome, Source};

@@ -7,7 +7,7 @@
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use scumble::inference::{Evidence, Located};
+use scumble::inference::{Evidence, Located, Unsolved, maximum_entropy};
 
 /// How often each occupation occurs in Adult.
 const OCCUPATIONS: [u32; 14] = [4038, 4030, 3992, 3721, 3584, 3212, 1966, 1572, 1350, 989, 912, 644, 143, 9];
@@ -43,7 +43,32 @@ fn main() {
         evidence.facts().len(),
         start.elapsed().as_secs_f64()
     );
+    let start = std::time::Instant::now();
+    let possible = stand_in::possible(&evidence, &truth);
+    let count = possible.iter().filter(|&&p| p).count();
+    println!("stand-in: {count} possible, {:.3} s", start.elapsed().as_secs_f64());
+    for _ in 0..(if people < 100_000 { 5 } else { 1 }) {
+        let before = scumble::inference::entropy::newton::PRODUCTS.load(std::sync::atomic::Ordering::Relaxed);
+        let start = std::time::Instant::now();
+        match maximum_entropy(&evidence, &possible, &|_, _| ()) {
+            Ok(b) => println!(
+                "entropy {:.3} nats, violation {:.1e}, {} steps, {} parts, {} excluded, least {:.1e}, {} products, {:.3} s",
+                b.entropy,
+                b.violation,
+                b.iterations,
+                b.parts,
+                b.excluded.len(),
+                b.probability.iter().filter(|&&p| p > 0.0).fold(1.0, |a: f64, &b| a.min(b)),
+                scumble::inference::entropy::newton::PRODUCTS.load(std::sync::atomic::Ordering::Relaxed) - before,
+                start.elapsed().as_secs_f64()
+            ),
+            Err(Unsolved::Suspects(s)) => println!("{} suspects, {:.3} s", s.len(), start.elapsed().as_secs_f64()),
+            Err(e) => println!("{e:?}"),
+        }
+    }
 }
+
+mod stand_in;
 
 type Histogram = Vec<(u32, u64)>;
 
