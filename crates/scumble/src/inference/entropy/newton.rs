@@ -1,12 +1,14 @@
 //! The dual of maximum entropy: one multiplier for each fact, found by Newton's method.
 //!
 //! A person's probabilities are the softmax of the sums of her outcomes' multipliers, so that everybody has exactly one
-//! outcome at every step. The gradient of the dual is by how much each count is missed. Newton's equations are solved by
-//! conjugate gradients, preconditioned by the exact blocks of the facts of one group. Directions that change no
-//! probability (all values of a group together) never enter, because the gradient has no part in them.
+//! outcome at every step. The gradient of the dual is by how much each count is missed. In Newton's equations the near
+//! facts are eliminated cell by cell; the rest is solved by conjugate gradients, preconditioned by the exact blocks of the
+//! facts of one group. Directions that change no probability (all values of a group together) are harmless, because the
+//! gradient has no part in them.
 
-use super::part::Part;
+use super::part::{BLOCK, Part};
 use super::recession::{self, Proof};
+use std::ops::Range;
 
 /// How far off a count may be, for each person counted.
 pub const TOLERANCE: f64 = 1e-10;
@@ -63,12 +65,33 @@ struct Solver<'a> {
     gradient: Vec<f64>,
     /// Facts that stay as they are in this step.
     idle: Vec<bool>,
-    /// Lower triangles of the blocks' factors, with the inverse of the diagonal (zero for what is left out).
-    factors: Vec<f64>,
-    /// First place of each block in `factors`, and the end.
-    place: Vec<usize>,
+    /// Factors of the near blocks of the Hessian, cell by cell.
+    near: Factors,
+    /// Factors of the far blocks.
+    far: Factors,
     /// Largest error of a count, for each person counted.
     error: f64,
+}
+
+/// Lower triangles, row by row, with the inverse of the diagonal (zero for what is left out).
+struct Factors {
+    rows: Vec<f64>,
+    /// First place of each block, and the end.
+    place: Vec<usize>,
+}
+
+impl Factors {
+    fn new(sizes: impl Iterator<Item = usize>) -> Factors {
+        let mut place = vec![0];
+        for n in sizes {
+            place.push(place[place.len() - 1] + n * (n + 1) / 2);
+        }
+        Factors { rows: vec![0.0; place[place.len() - 1]], place }
+    }
+
+    fn of(&self, block: usize) -> &[f64] {
+        &self.rows[self.place[block]..self.place[block + 1]]
+    }
 }
 
 /// Finds the multipliers; `progress` hears the error after every step.
@@ -79,6 +102,7 @@ pub fn solve(part: &Part, progress: &dyn Fn(f64)) -> Point {
     let mut steps = 0;
     let end = loop {
         progress(solver.error);
+        if std::env::var("TRACE").is_ok() { eprintln!("{steps} {:.2e} {}", solver.error, PRODUCTS.load(std::sync::atomic::Ordering::Relaxed)); }
         let (least, change) = if steps == 0 { (1.0, 0.0) } else { solver.unrest(&step) };
         if solver.error <= TOLERANCE && least > INCREDIBLE && (least > SUSPECT || change < RESTLESS) {
             break End::Converged;
@@ -104,50 +128,41 @@ pub fn solve(part: &Part, progress: &dyn Fn(f64)) -> Point {
 
 impl<'a> Solver<'a> {
     fn new(part: &'a Part) -> Solver<'a> {
-        let mut kind_of = vec![0; part.len()];
-        (0..part.people.len()).for_each(|k| part.outcomes_of(k).for_each(|o| kind_of[o] = k as u32));
-        let mut place = vec![0];
-        for block in 0..part.blocks.len() - 1 {
-            let n = part.block(block).len();
-            place.push(place[block] + n * (n + 1) / 2);
-        }
+        let outcomes = part.outcomes.len();
         let facts = part.bounds.len();
+        let mut kind_of = vec![0; outcomes];
+        (0..part.people.len()).for_each(|k| part.outcomes_of(k).for_each(|o| kind_of[o] = k as u32));
         Solver {
             part,
             kind_of,
-            mass: vec![0.0; part.len()],
-            flow: vec![0.0; part.len()],
+            mass: vec![0.0; outcomes],
+            flow: vec![0.0; outcomes],
             multiplier: vec![0.0; facts],
             count: vec![0.0; facts],
             gradient: vec![0.0; facts],
             idle: vec![false; facts],
-            factors: vec![0.0; place[place.len() - 1]],
-            place,
+            near: Factors::new((0..part.cells()).map(|c| part.near_facts(c).len())),
+            far: Factors::new((0..part.blocks()).map(|b| part.block(b).len())),
             error: f64::INFINITY,
         }
     }
 
-    /// Proportional fitting, release by release: from nothing to near the answer.
+    /// Proportional fitting, near and far facts in turns: from nothing to near the answer.
     fn scale(&mut self) {
-        let part = self.part;
-        let releases = part.releases.iter().filter(|&&r| r != u32::MAX).max().map_or(0, |&r| r + 1);
+        let split = self.part.split();
+        let width = (0..self.part.outcomes.len()).map(|o| self.part.far_of(o).len()).max().unwrap_or(0);
         for _ in 0..SWEEPS {
-            for release in 0..releases {
+            for (facts, share) in [(0..split, 1.0), (split..self.count.len(), 1.0 / width.max(1) as f64)] {
                 self.believe();
                 if self.error <= TOLERANCE {
                     return;
                 }
-                let count = &self.count;
-                part.for_blocks([&mut self.multiplier], |blocks, [multiplier]| {
-                    let first = part.blocks[blocks.start] as usize;
-                    for fact in blocks.filter(|&b| part.releases[b] == release).flat_map(|b| part.block(b)) {
-                        let (low, high) = part.bounds[fact];
-                        if low == high && low > 0.0 && count[fact] > 0.0 {
-                            multiplier[fact - first] += (low / count[fact]).ln();
-                        }
+                for fact in facts {
+                    let (low, high) = self.part.bounds[fact];
+                    if low == high && low > 0.0 && self.count[fact] > 0.0 {
+                        self.multiplier[fact] += share * (low / self.count[fact]).ln();
                     }
-                    0.0
-                });
+                }
             }
         }
         self.believe();
@@ -155,28 +170,47 @@ impl<'a> Solver<'a> {
 
     /// What the multipliers say: masses, counts, gradient and error.
     fn believe(&mut self) {
-        let (part, multiplier) = (self.part, &self.multiplier);
-        part.for_kinds(&mut self.mass, |kind, mass| {
-            let mut top = f64::NEG_INFINITY;
-            for (mass, outcome) in mass.iter_mut().zip(part.outcomes_of(kind)) {
-                *mass = part.facts_of(outcome).iter().map(|&f| multiplier[f as usize]).sum();
-                top = top.max(*mass);
+        let (part, split) = (self.part, self.part.split());
+        let (near, far) = self.multiplier.split_at(split);
+        let (near_count, far_count) = self.count.split_at_mut(split);
+        let (near_gradient, far_gradient) = self.gradient.split_at_mut(split);
+        part.for_cells(&mut self.mass, [near_count, near_gradient], |cell, mass, [count, gradient]| {
+            let facts = part.near_facts(cell);
+            let mut multiplier = [0.0; BLOCK + 1];
+            multiplier[..facts.len()].copy_from_slice(&near[facts.clone()]);
+            let mut sums = [0.0; BLOCK + 1];
+            let mut rest = mass;
+            for kind in part.kinds_of(cell) {
+                let outcomes = part.outcomes_of(kind);
+                let (mass, others) = rest.split_at_mut(outcomes.len());
+                rest = others;
+                let mut top = f64::NEG_INFINITY;
+                for (mass, outcome) in mass.iter_mut().zip(outcomes.clone()) {
+                    *mass = multiplier[part.place(&facts, outcome)] + sum(far, part.far_of(outcome));
+                    top = top.max(*mass);
+                }
+                let mut total = 0.0;
+                for mass in mass.iter_mut() {
+                    *mass = (*mass - top).exp();
+                    total += *mass;
+                }
+                let scale = part.people[kind] / total;
+                for (mass, outcome) in mass.iter_mut().zip(outcomes) {
+                    *mass *= scale;
+                    sums[part.place(&facts, outcome)] += *mass;
+                }
             }
-            let mut sum = 0.0;
-            for mass in mass.iter_mut() {
-                *mass = (*mass - top).exp();
-                sum += *mass;
+            for (i, fact) in facts.enumerate() {
+                count[i] = sums[i];
+                gradient[i] = missed(sums[i], part.bounds[fact], near[fact]);
             }
-            let scale = part.people[kind] / sum;
-            mass.iter_mut().for_each(|mass| *mass *= scale);
         });
         let mass = &self.mass;
-        part.for_blocks([&mut self.count, &mut self.gradient], |blocks, [count, gradient]| {
-            let first = part.blocks[blocks.start] as usize;
-            for fact in first..part.blocks[blocks.end] as usize {
-                let sum: f64 = part.counts_of(fact).iter().map(|&o| mass[o as usize]).sum();
-                count[fact - first] = sum;
-                gradient[fact - first] = missed(sum, part.bounds[fact], multiplier[fact]);
+        part.for_blocks([far_count, far_gradient], |blocks, [count, gradient]| {
+            let first = part.block(blocks.start).start;
+            for i in 0..count.len() {
+                count[i] = sum(mass, part.counts_of(first + i));
+                gradient[i] = missed(count[i], part.bounds[split + first + i], far[first + i]);
             }
             0.0
         });
@@ -191,19 +225,22 @@ impl<'a> Solver<'a> {
     }
 
     /// The least probability, and the largest change that a step made to the logarithm of an unlikely one.
-    fn unrest(&mut self, step: &[f64]) -> (f64, f64) {
-        let (part, mass) = (self.part, &self.mass);
-        let probability = |o: usize| mass[o] / part.people[self.kind_of[o] as usize];
-        let least = (0..part.len()).map(probability).fold(1.0, f64::min);
-        if least > SUSPECT {
-            return (least, 0.0);
+    fn unrest(&self, step: &[f64]) -> (f64, f64) {
+        let part = self.part;
+        let (mut least, mut most) = (1.0f64, 0.0f64);
+        for kind in 0..part.people.len() {
+            let unlikely = SUSPECT * part.people[kind];
+            let smallest = part.outcomes_of(kind).map(|o| self.mass[o]).fold(f64::INFINITY, f64::min);
+            least = least.min(smallest / part.people[kind]);
+            if smallest > unlikely {
+                continue;
+            }
+            let change = |o: usize| part.facts_of(o).map(|f| step[f]).sum::<f64>();
+            let mean = part.outcomes_of(kind).map(|o| self.mass[o] * change(o)).sum::<f64>() / part.people[kind];
+            let changes = part.outcomes_of(kind).filter(|&o| self.mass[o] <= unlikely).map(|o| (change(o) - mean).abs());
+            most = changes.fold(most, f64::max);
         }
-        part.for_kinds(&mut self.flow, |kind, flow| {
-            let mean = gather(part, step, mass, kind, flow);
-            flow.iter_mut().for_each(|t| *t -= mean);
-        });
-        let unlikely = (0..part.len()).filter(|&o| probability(o) <= SUSPECT);
-        (least, unlikely.map(|o| self.flow[o].abs()).fold(0.0, f64::max))
+        (least, most)
     }
 
     /// Newton's step, for the facts that are not idle. False if the dual falls without end along it.
@@ -256,18 +293,40 @@ impl<'a> Solver<'a> {
 
     /// The factors of the blocks of the Hessian on its diagonal.
     fn factor(&mut self) {
-        let (part, mass, kind_of, idle, place) = (self.part, &self.mass, &self.kind_of, &self.idle, &self.place);
-        let work = |block: usize, factor: &mut [f64]| {
+        let (part, mass, kind_of, split) = (self.part, &self.mass, &self.kind_of, self.part.split());
+        let idle = &self.idle;
+        part.for_factors(true, &mut self.near.rows, &self.near.place, |cell, rows| {
+            rows.fill(0.0);
+            let facts = part.near_facts(cell);
+            for kind in part.kinds_of(cell) {
+                for outcome in part.outcomes_of(kind) {
+                    let i = part.place(&facts, outcome);
+                    if i == facts.len() {
+                        continue;
+                    }
+                    let row = &mut rows[i * (i + 1) / 2..][..=i];
+                    row[i] += mass[outcome];
+                    let share = mass[outcome] / part.people[kind];
+                    for other in part.outcomes_of(kind) {
+                        if let Some(entry) = row.get_mut(part.place(&facts, other)) {
+                            *entry -= share * mass[other];
+                        }
+                    }
+                }
+            }
+            cholesky(rows, &idle[facts]);
+        });
+        part.for_factors(false, &mut self.far.rows, &self.far.place, |block, rows| {
+            rows.fill(0.0);
             let facts = part.block(block);
-            factor.fill(0.0);
             for (i, fact) in facts.clone().enumerate() {
-                let row = &mut factor[i * (i + 1) / 2..][..=i];
+                let row = &mut rows[i * (i + 1) / 2..][..=i];
                 for &outcome in part.counts_of(fact) {
                     let (outcome, kind) = (outcome as usize, kind_of[outcome as usize] as usize);
                     row[i] += mass[outcome];
                     let share = mass[outcome] / part.people[kind];
                     for other in part.outcomes_of(kind) {
-                        for &f in part.facts_of(other) {
+                        for &f in part.far_of(other) {
                             if facts.start <= f as usize && f as usize <= fact {
                                 row[f as usize - facts.start] -= share * mass[other];
                             }
@@ -275,30 +334,35 @@ impl<'a> Solver<'a> {
                     }
                 }
             }
-            cholesky(factor, &idle[facts]);
-        };
-        part.for_places(&mut self.factors, place, work);
+            cholesky(rows, &idle[split + facts.start..split + facts.end]);
+        });
     }
 
-    /// Solves Newton's equations well enough for the error that is left. False if they have no solution: then `x` is a
+    /// Solves Newton's equations well enough for the error that is left. False if they have no solution: then `step` is a
     /// direction that changes no probability and yet falls.
-    fn conjugate_gradients(&mut self, x: &mut [f64]) -> bool {
-        let part = self.part;
-        let facts = x.len();
-        let (mut r, mut z, mut p, mut hp) =
-            (self.gradient.iter().map(|g| -g).collect::<Vec<f64>>(), vec![0.0; facts], vec![0.0; facts], vec![0.0; facts]);
+    fn conjugate_gradients(&mut self, step: &mut [f64]) -> bool {
+        let (part, split) = (self.part, self.part.split());
+        let (near, x) = step.split_at_mut(split);
+        let far = x.len();
+        let (mut r, mut z, mut p, mut hp) = (vec![0.0; far], vec![0.0; far], vec![0.0; far], vec![0.0; far]);
         x.fill(0.0);
-        let start = self.precondition(&r, &mut z);
+        self.respond(x, 1.0, near);
+        let this = &*self;
+        let start = part.for_blocks([&mut r, &mut z], |blocks, [r, z]| {
+            let first = part.block(blocks.start).start;
+            for (i, r) in r.iter_mut().enumerate() {
+                *r = -this.gradient[split + first + i] - sum(&this.flow, part.counts_of(first + i));
+            }
+            this.precondition(blocks, r, z)
+        });
         let enough = start * self.error.sqrt().clamp(1e-6, 0.1).powi(2);
         let mut rz = start;
         p.copy_from_slice(&z);
-        for _ in 0..2000 {
-            if rz <= enough {
-                break;
-            }
-            let curvature = self.product(&mut p, &mut hp);
+        while rz > enough {
+            let curvature = self.product(&mut p, near, &mut hp);
             if curvature <= 1e-12 * rz {
                 x.copy_from_slice(&p);
+                self.respond(x, 0.0, near);
                 return false;
             }
             let alpha = rz / curvature;
@@ -308,7 +372,7 @@ impl<'a> Solver<'a> {
                     x[i] += alpha * p[i];
                     r[i] -= alpha * hp[i];
                 }
-                this.precondition_blocks(blocks, r, z)
+                this.precondition(blocks, r, z)
             });
             let beta = next / rz;
             rz = next;
@@ -317,60 +381,82 @@ impl<'a> Solver<'a> {
                 0.0
             });
         }
+        self.respond(x, 1.0, near);
         true
     }
 
-    fn precondition(&self, r: &[f64], z: &mut [f64]) -> f64 {
-        self.part.for_blocks([z], |blocks, [z]| {
-            let first = self.part.blocks[blocks.start] as usize;
-            self.precondition_blocks(blocks, &r[first..first + z.len()], z)
-        })
-    }
-
-    /// z = M⁻¹ r for some blocks; r·z.
-    fn precondition_blocks(&self, blocks: std::ops::Range<usize>, r: &[f64], z: &mut [f64]) -> f64 {
-        let first = self.part.blocks[blocks.start] as usize;
+    /// z = M⁻¹ r for some far blocks; r·z.
+    fn precondition(&self, blocks: Range<usize>, r: &[f64], z: &mut [f64]) -> f64 {
+        let first = self.part.block(blocks.start).start;
         let mut dot = 0.0;
         for block in blocks {
             let facts = self.part.block(block);
             let (r, z) = (&r[facts.start - first..facts.end - first], &mut z[facts.start - first..facts.end - first]);
-            solve_block(&self.factors[self.place[block]..self.place[block + 1]], r, z);
+            z.copy_from_slice(r);
+            solve_block(self.far.of(block), z);
             dot += r.iter().zip(z).map(|(r, z)| r * *z).sum::<f64>();
         }
         dot
     }
 
-    /// hx = H x; x·hx.
-    fn product(&mut self, x: &mut [f64], hx: &mut [f64]) -> f64 {
-        PRODUCTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let (part, mass) = (self.part, &self.mass);
-        let from = &*x;
-        part.for_kinds(&mut self.flow, |kind, flow| {
-            let mean = gather(part, from, mass, kind, flow);
-            let mass = &mass[part.outcomes_of(kind)];
-            flow.iter_mut().zip(mass).for_each(|(t, m)| *t = m * (*t - mean));
+    /// How the near facts respond to a step of the far ones, and to `pull` times their own gradient; and how the masses
+    /// flow from both.
+    fn respond(&mut self, far: &[f64], pull: f64, near: &mut [f64]) {
+        let (part, mass, gradient, factors) = (self.part, &self.mass, &self.gradient, &self.near);
+        part.for_cells(&mut self.flow, [near], |cell, flow, [near]| {
+            let facts = part.near_facts(cell);
+            let n = facts.len();
+            let mut y = [0.0; BLOCK + 1];
+            facts.clone().enumerate().for_each(|(i, fact)| y[i] = -pull * gradient[fact]);
+            let start = part.outcomes_of(part.kinds_of(cell).start).start;
+            for kind in part.kinds_of(cell) {
+                let outcomes = part.outcomes_of(kind);
+                let mut mean = 0.0;
+                for outcome in outcomes.clone() {
+                    let change = sum(far, part.far_of(outcome));
+                    flow[outcome - start] = change;
+                    mean += mass[outcome] * change;
+                }
+                mean /= part.people[kind];
+                for outcome in outcomes {
+                    let flow = &mut flow[outcome - start];
+                    *flow = mass[outcome] * (*flow - mean);
+                    y[part.place(&facts, outcome)] -= *flow;
+                }
+            }
+            solve_block(factors.of(cell), &mut y[..n]);
+            y[n] = 0.0;
+            near.copy_from_slice(&y[..n]);
+            for kind in part.kinds_of(cell) {
+                let outcomes = part.outcomes_of(kind);
+                let changes = outcomes.clone().map(|o| mass[o] * y[part.place(&facts, o)]);
+                let mean = changes.sum::<f64>() / part.people[kind];
+                for outcome in outcomes {
+                    flow[outcome - start] += mass[outcome] * (y[part.place(&facts, outcome)] - mean);
+                }
+            }
         });
-        let flow = &self.flow;
+    }
+
+    /// The product of the Hessian, near facts eliminated, with x; x·hx. `near` is work space.
+    fn product(&mut self, x: &mut [f64], near: &mut [f64], hx: &mut [f64]) -> f64 {
+        PRODUCTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.respond(x, 0.0, near);
+        let (part, flow) = (self.part, &self.flow);
         part.for_blocks([x, hx], |blocks, [x, hx]| {
-            let first = part.blocks[blocks.start] as usize;
+            let first = part.block(blocks.start).start;
             let mut dot = 0.0;
-            for (i, (x, hx)) in x.iter().zip(hx).enumerate() {
-                *hx = part.counts_of(first + i).iter().map(|&o| flow[o as usize]).sum();
-                dot += *x * *hx;
+            for i in 0..x.len() {
+                hx[i] = sum(flow, part.counts_of(first + i));
+                dot += x[i] * hx[i];
             }
             dot
         })
     }
 }
 
-/// Sums of a vector over the facts of a kind's outcomes, and their mean.
-fn gather(part: &Part, x: &[f64], mass: &[f64], kind: usize, sums: &mut [f64]) -> f64 {
-    let mut mean = 0.0;
-    for (sum, outcome) in sums.iter_mut().zip(part.outcomes_of(kind)) {
-        *sum = part.facts_of(outcome).iter().map(|&f| x[f as usize]).sum();
-        mean += mass[outcome] * *sum;
-    }
-    mean / part.people[kind]
+fn sum(of: &[f64], at: &[u32]) -> f64 {
+    at.iter().map(|&i| of[i as usize]).sum()
 }
 
 /// By how much a count misses the bound that its multiplier is for; without one, the bound that it breaks.
@@ -400,12 +486,13 @@ fn cholesky(a: &mut [f64], idle: &[bool]) {
     }
 }
 
-fn solve_block(factor: &[f64], r: &[f64], z: &mut [f64]) {
-    let n = r.len();
+/// Solves in place.
+fn solve_block(factor: &[f64], z: &mut [f64]) {
+    let n = z.len();
     for i in 0..n {
         let row = &factor[i * (i + 1) / 2..][..=i];
         let dot: f64 = row[..i].iter().zip(&*z).map(|(l, z)| l * z).sum();
-        z[i] = (r[i] - dot) * row[i];
+        z[i] = (z[i] - dot) * row[i];
     }
     for i in (0..n).rev() {
         let row = &factor[i * (i + 1) / 2..][..=i];

@@ -14,8 +14,7 @@ pub enum Proof {
 /// Looks for a proof near a direction of the multipliers.
 pub fn prove(part: &Part, direction: &[f64]) -> Option<Proof> {
     let mut level = direction.to_vec();
-    for block in 0..part.releases.len() {
-        let facts = part.block(block);
+    for facts in part.groups() {
         let mut sorted = direction[facts.clone()].to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         // All values of a group together mean nothing: the usual value is the zero.
@@ -39,7 +38,7 @@ pub fn prove(part: &Part, direction: &[f64]) -> Option<Proof> {
 /// What follows from a combination of facts. Nobody adds more to it than the best of her outcomes; if all of them
 /// together add just what the facts demand, nobody has less than her best, and if they add less, there is no belief.
 fn check(part: &Part, y: &[i64]) -> Option<Proof> {
-    let sum = |outcome: usize| part.facts_of(outcome).iter().map(|&f| i128::from(y[f as usize])).sum::<i128>();
+    let sum = |outcome: usize| part.facts_of(outcome).map(|f| i128::from(y[f])).sum::<i128>();
     let demanded: i128 = y.iter().zip(&part.bounds).map(|(&y, b)| i128::from(y) * bound(y, *b)).sum();
     let mut room = -demanded;
     let mut impossible = Vec::new();
