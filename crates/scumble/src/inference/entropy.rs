@@ -42,7 +42,8 @@ pub enum Unsolved {
     /// No belief meets all facts. The facts, each multiplied by its number, add up to more than people can contribute;
     /// empty if a fact alone is broken by people who have only one outcome left.
     Contradiction(Vec<(u32, i64)>),
-    /// The probabilities of these outcomes went to zero without a proof that they are impossible: they are to be tested.
+    /// A part did not converge. The probabilities of these outcomes went to zero without a proof that they are
+    /// impossible: they are to be tested. Empty if none did.
     Suspects(Vec<u32>),
 }
 
@@ -110,12 +111,12 @@ fn collect(
         parts,
         excluded: Vec::new(),
     };
-    let mut suspects = Vec::new();
+    let mut suspects: Option<Vec<u32>> = None;
     for (part, answer) in solved {
         match answer {
             Ok(answer) => beliefs.add(part, answer),
             Err(Unsolved::Suspects(outcomes)) => {
-                suspects.extend(outcomes.into_iter().map(|o| part.outcomes[o as usize]));
+                suspects.get_or_insert_default().extend(outcomes.into_iter().map(|o| part.outcomes[o as usize]));
             }
             Err(Unsolved::Contradiction(facts)) => {
                 let facts = facts.into_iter().map(|(f, y)| (part.facts[f as usize], y)).collect();
@@ -123,7 +124,7 @@ fn collect(
             }
         }
     }
-    if !suspects.is_empty() {
+    if let Some(mut suspects) = suspects {
         suspects.sort_unstable();
         return Err(Unsolved::Suspects(suspects));
     }

@@ -194,7 +194,6 @@ fn what_is_impossible_is_found_and_proven_or_named() {
         let integral = possible(&evidence);
         match maximum_entropy(&evidence, &vec![true; integral.len()], &|_, _| ()) {
             Ok(beliefs) => {
-                eprintln!("seed {seed}");
                 assert!(beliefs.excluded.iter().all(|&o| !integral[o as usize]), "seed {seed}");
                 assert_optimal(&evidence, &vec![true; integral.len()], &beliefs);
             }

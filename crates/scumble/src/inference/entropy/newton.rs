@@ -23,6 +23,8 @@ const FALLING: f64 = 0.5;
 /// Where errors are larger, steps may be as large for other reasons.
 const SMALL: f64 = 1e-3;
 const STEPS: u32 = 80;
+/// Products with the Hessian in one step.
+const PRODUCTS_PER_STEP: usize = 1000;
 const SWEEPS: u32 = 4;
 #[doc(hidden)]
 pub static PRODUCTS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
@@ -355,12 +357,21 @@ impl<'a> Solver<'a> {
             }
             this.precondition(blocks, r, z)
         });
-        let enough = start * self.error.sqrt().clamp(1e-6, 0.1).powi(2);
+        // What all of the gradient would weigh: with the near facts, there may be nothing left to do for the far ones.
+        let whole = start - near.iter().zip(&self.gradient).map(|(y, g)| y * g).sum::<f64>();
+        let enough = whole.max(0.0) * self.error.sqrt().clamp(1e-6, 0.1).powi(2);
         let mut rz = start;
         p.copy_from_slice(&z);
-        while rz > enough {
+        for _ in 0..PRODUCTS_PER_STEP {
+            if rz <= enough || rz.is_nan() {
+                break;
+            }
             let curvature = self.product(&mut p, near, &mut hp);
             if curvature <= 1e-12 * rz {
+                // Rounding leaves a trace of directions that change nothing.
+                if rz < 1e-8 * whole || self.error < SMALL {
+                    break;
+                }
                 x.copy_from_slice(&p);
                 self.respond(x, 0.0, near);
                 return false;
