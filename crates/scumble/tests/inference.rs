@@ -2,6 +2,8 @@
 
 #[path = "inference/entropy.rs"]
 mod entropy;
+#[path = "inference/forced.rs"]
+mod forced;
 #[path = "inference/naive.rs"]
 mod naive;
 #[path = "inference/parts.rs"]

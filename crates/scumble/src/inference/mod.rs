@@ -6,6 +6,12 @@
 
 pub mod entropy;
 pub mod evidence;
+pub mod forced;
+mod network;
+mod reasons;
+mod search;
 
 pub use entropy::{Beliefs, Unsolved, maximum_entropy};
 pub use evidence::{Component, Evidence, Fact, Kind, Known, Located, Outcome, Source};
+pub use forced::{Forced, forced};
+pub use reasons::{Contradiction, Reasons};
