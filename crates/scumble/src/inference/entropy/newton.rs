@@ -359,7 +359,9 @@ impl<'a> Solver<'a> {
         });
         // What all of the gradient would weigh: with the near facts, there may be nothing left to do for the far ones.
         let whole = start - near.iter().zip(&self.gradient).map(|(y, g)| y * g).sum::<f64>();
-        let enough = whole.max(0.0) * self.error.sqrt().clamp(1e-6, 0.1).powi(2);
+// Superlinear, and no more than the tolerance asks for: rounding would be solved for.
+        let relative = self.error.sqrt().max(0.03 * TOLERANCE / self.error).min(0.1);
+        let enough = whole.max(0.0) * relative * relative;
         let mut rz = start;
         p.copy_from_slice(&z);
         for _ in 0..PRODUCTS_PER_STEP {
