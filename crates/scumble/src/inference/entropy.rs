@@ -3,8 +3,7 @@
 //! It treats people as independent of each other given the counts, so it is not the share of consistent worlds
 //! ([`super::worlds`]) and may understate what is known.
 
-#[doc(hidden)]
-pub mod newton;
+mod newton;
 mod part;
 mod recession;
 

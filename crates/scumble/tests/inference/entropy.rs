@@ -58,7 +58,8 @@ fn figure_1_to_nine_digits() {
 fn one_release_of_figure_1() {
     let first: [(&[u32], &str); 4] =
         [(&[1, 2, 3, 4], "DFFP"), (&[5, 6, 7], "DFP"), (&[8, 9, 10], "FHL"), (&[11, 12, 13], "PDH")];
-    let second: [(&[u32], &str); 4] = [(&[1, 2, 12], "DFP"), (&[3, 4, 11], "DFP"), (&[5, 8, 9], "FHP"), (&[6, 7, 10], "FHP")];
+    let second: [(&[u32], &str); 4] =
+        [(&[1, 2, 12], "DFP"), (&[3, 4, 11], "DFP"), (&[5, 8, 9], "FHP"), (&[6, 7, 10], "FHP")];
     for (people, release, variables, entropy) in [(13, first, 39, 14.046393681), (12, second, 36, 13.183347464)] {
         let evidence = naive::releases(people, &[&release]);
         assert_eq!(evidence.outcomes().len(), variables);
@@ -82,7 +83,8 @@ fn not_bayesian() {
 #[test]
 fn one_release_says_count_by_size() {
     let groups = vec![vec![vec![(0, 3), (1, 1), (2, 6)], vec![(1, 2), (2, 2)]]];
-    let evidence = Evidence::new(&groups, [(10, vec![Located::at(0)]), (1, vec![Located::at(1)]), (3, vec![Located::at(1)])]);
+    let evidence =
+        Evidence::new(&groups, [(10, vec![Located::at(0)]), (1, vec![Located::at(1)]), (3, vec![Located::at(1)])]);
     let beliefs = solve(&evidence, &[true; 7]);
     let expected = [0.3, 0.1, 0.6, 0.5, 0.5, 0.5, 0.5];
     assert!(beliefs.probability.iter().zip(expected).all(|(p, e)| near(*p, e, 1e-12)));
@@ -99,7 +101,8 @@ fn one_release_says_count_by_size() {
 fn contradictions_are_proven() {
     // Two people, one in each release's only a; the releases disagree on how often a occurs among the same people.
     let evidence = naive::releases(3, &[&[(&[1, 2, 3], "aab")], &[(&[1, 2, 3], "abb")]]);
-    let Err(Unsolved::Contradiction(facts)) = maximum_entropy(&evidence, &vec![true; evidence.outcomes().len()], &|_, _| ())
+    let Err(Unsolved::Contradiction(facts)) =
+        maximum_entropy(&evidence, &vec![true; evidence.outcomes().len()], &|_, _| ())
     else {
         panic!("no world")
     };
@@ -111,7 +114,8 @@ fn contradictions_are_proven() {
 fn assert_optimal(evidence: &Evidence, possible: &[bool], beliefs: &Beliefs) {
     let mut counts = vec![0.0; evidence.facts().len()];
     for kind in 0..evidence.kinds().len() as u32 {
-        let outcomes = || evidence.outcomes_of(kind).filter(|&o| possible[o as usize] && beliefs.probability[o as usize] > 0.0);
+        let outcomes =
+            || evidence.outcomes_of(kind).filter(|&o| possible[o as usize] && beliefs.probability[o as usize] > 0.0);
         let people = f64::from(evidence.kinds()[kind as usize].people);
         assert!(near(evidence.outcomes_of(kind).map(|o| beliefs.probability[o as usize]).sum(), 1.0, 1e-12));
         let rest = |o: u32| {
@@ -154,7 +158,13 @@ fn by_scaling(evidence: &Evidence, possible: &[bool]) -> Vec<f64> {
                 continue;
             }
             let (up, down) = (factor[f] + (fact.low as f64 / count).ln(), factor[f] + (fact.high as f64 / count).ln());
-            let next = if fact.low == fact.high { up } else if up > 0.0 { up } else { down.min(0.0) };
+            let next = if fact.low == fact.high {
+                up
+            } else if up > 0.0 {
+                up
+            } else {
+                down.min(0.0)
+            };
             counted[f].iter().for_each(|&o| p[o] *= (next - factor[f]).exp());
             change = change.max((next - factor[f]).abs());
             factor[f] = next;

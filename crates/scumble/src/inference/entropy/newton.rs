@@ -26,8 +26,6 @@ const STEPS: u32 = 80;
 /// Products with the Hessian in one step.
 const PRODUCTS_PER_STEP: usize = 1000;
 const SWEEPS: u32 = 4;
-#[doc(hidden)]
-pub static PRODUCTS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 /// Where the method came to.
 pub struct Point {
@@ -104,7 +102,6 @@ pub fn solve(part: &Part, progress: &dyn Fn(f64)) -> Point {
     let mut steps = 0;
     let end = loop {
         progress(solver.error);
-        if std::env::var("TRACE").is_ok() { eprintln!("{steps} {:.2e} {}", solver.error, PRODUCTS.load(std::sync::atomic::Ordering::Relaxed)); }
         let (least, change) = if steps == 0 { (1.0, 0.0) } else { solver.unrest(&step) };
         if solver.error <= TOLERANCE && least > INCREDIBLE && (least > SUSPECT || change < RESTLESS) {
             break End::Converged;
@@ -239,7 +236,8 @@ impl<'a> Solver<'a> {
             }
             let change = |o: usize| part.facts_of(o).map(|f| step[f]).sum::<f64>();
             let mean = part.outcomes_of(kind).map(|o| self.mass[o] * change(o)).sum::<f64>() / part.people[kind];
-            let changes = part.outcomes_of(kind).filter(|&o| self.mass[o] <= unlikely).map(|o| (change(o) - mean).abs());
+            let changes =
+                part.outcomes_of(kind).filter(|&o| self.mass[o] <= unlikely).map(|o| (change(o) - mean).abs());
             most = changes.fold(most, f64::max);
         }
         (least, most)
@@ -359,7 +357,7 @@ impl<'a> Solver<'a> {
         });
         // What all of the gradient would weigh: with the near facts, there may be nothing left to do for the far ones.
         let whole = start - near.iter().zip(&self.gradient).map(|(y, g)| y * g).sum::<f64>();
-// Superlinear, and no more than the tolerance asks for: rounding would be solved for.
+        // Superlinear, and no more than the tolerance asks for: rounding would be solved for.
         let relative = self.error.sqrt().max(0.03 * TOLERANCE / self.error).min(0.1);
         let enough = whole.max(0.0) * relative * relative;
         let mut rz = start;
@@ -453,7 +451,6 @@ impl<'a> Solver<'a> {
 
     /// The product of the Hessian, near facts eliminated, with x; x·hx. `near` is work space.
     fn product(&mut self, x: &mut [f64], near: &mut [f64], hx: &mut [f64]) -> f64 {
-        PRODUCTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         self.respond(x, 0.0, near);
         let (part, flow) = (self.part, &self.flow);
         part.for_blocks([x, hx], |blocks, [x, hx]| {

@@ -71,7 +71,9 @@ impl Part {
             (block.unwrap_or(NONE), first)
         };
         let mut kinds: Vec<((u32, u32), u32)> = (0..evidence.kinds().len() as u32).map(|k| (home(k), k)).collect();
-        kinds.sort_unstable_by_key(|&((block, first), kind)| if block == NONE { (block, first, kind) } else { (block, 0, kind) });
+        kinds.sort_unstable_by_key(
+            |&((block, first), kind)| if block == NONE { (block, first, kind) } else { (block, 0, kind) },
+        );
         let bounds = numbers.iter().map(|&f| evidence.facts()[f as usize]).map(|f| (f.low as f64, f.high as f64));
         let mut part = Part {
             first: vec![0],
