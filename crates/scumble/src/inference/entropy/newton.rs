@@ -185,7 +185,7 @@ impl<'a> Solver<'a> {
                 rest = others;
                 let mut top = f64::NEG_INFINITY;
                 for (mass, outcome) in mass.iter_mut().zip(outcomes.clone()) {
-                    *mass = multiplier[part.place(&facts, outcome)] + sum(far, part.far_of(outcome));
+                    *mass = multiplier[part.place(outcome)] + part.far_sum(far, outcome);
                     top = top.max(*mass);
                 }
                 let mut total = 0.0;
@@ -196,7 +196,7 @@ impl<'a> Solver<'a> {
                 let scale = part.people[kind] / total;
                 for (mass, outcome) in mass.iter_mut().zip(outcomes) {
                     *mass *= scale;
-                    sums[part.place(&facts, outcome)] += *mass;
+                    sums[part.place(outcome)] += *mass;
                 }
             }
             for (i, fact) in facts.enumerate() {
@@ -300,7 +300,7 @@ impl<'a> Solver<'a> {
             let facts = part.near_facts(cell);
             for kind in part.kinds_of(cell) {
                 for outcome in part.outcomes_of(kind) {
-                    let i = part.place(&facts, outcome);
+                    let i = part.place(outcome);
                     if i == facts.len() {
                         continue;
                     }
@@ -308,7 +308,7 @@ impl<'a> Solver<'a> {
                     row[i] += mass[outcome];
                     let share = mass[outcome] / part.people[kind];
                     for other in part.outcomes_of(kind) {
-                        if let Some(entry) = row.get_mut(part.place(&facts, other)) {
+                        if let Some(entry) = row.get_mut(part.place(other)) {
                             *entry -= share * mass[other];
                         }
                     }
@@ -419,20 +419,21 @@ impl<'a> Solver<'a> {
             let n = facts.len();
             let mut y = [0.0; BLOCK + 1];
             facts.clone().enumerate().for_each(|(i, fact)| y[i] = -pull * gradient[fact]);
-            let start = part.outcomes_of(part.kinds_of(cell).start).start;
+            let all = part.outcomes_in(cell);
+            let (mass, places) = (&mass[all.clone()], &part.places[all.clone()]);
             for kind in part.kinds_of(cell) {
                 let outcomes = part.outcomes_of(kind);
+                let here = outcomes.start - all.start..outcomes.end - all.start;
+                let (mass, flow, places) = (&mass[here.clone()], &mut flow[here.clone()], &places[here]);
                 let mut mean = 0.0;
-                for outcome in outcomes.clone() {
-                    let change = sum(far, part.far_of(outcome));
-                    flow[outcome - start] = change;
-                    mean += mass[outcome] * change;
+                for ((flow, mass), outcome) in flow.iter_mut().zip(mass).zip(outcomes) {
+                    *flow = part.far_sum(far, outcome);
+                    mean += mass * *flow;
                 }
                 mean /= part.people[kind];
-                for outcome in outcomes {
-                    let flow = &mut flow[outcome - start];
-                    *flow = mass[outcome] * (*flow - mean);
-                    y[part.place(&facts, outcome)] -= *flow;
+                for ((flow, mass), place) in flow.iter_mut().zip(mass).zip(places) {
+                    *flow = mass * (*flow - mean);
+                    y[usize::from(*place)] -= *flow;
                 }
             }
             solve_block(factors.of(cell), &mut y[..n]);
@@ -440,10 +441,12 @@ impl<'a> Solver<'a> {
             near.copy_from_slice(&y[..n]);
             for kind in part.kinds_of(cell) {
                 let outcomes = part.outcomes_of(kind);
-                let changes = outcomes.clone().map(|o| mass[o] * y[part.place(&facts, o)]);
+                let here = outcomes.start - all.start..outcomes.end - all.start;
+                let (mass, flow, places) = (&mass[here.clone()], &mut flow[here.clone()], &places[here]);
+                let changes = mass.iter().zip(places).map(|(mass, place)| mass * y[usize::from(*place)]);
                 let mean = changes.sum::<f64>() / part.people[kind];
-                for outcome in outcomes {
-                    flow[outcome - start] += mass[outcome] * (y[part.place(&facts, outcome)] - mean);
+                for ((flow, mass), place) in flow.iter_mut().zip(mass).zip(places) {
+                    *flow += mass * (y[usize::from(*place)] - mean);
                 }
             }
         });

@@ -26,6 +26,8 @@ pub struct Part {
     pub people: Vec<f64>,
     /// Outcome by outcome: the near fact that counts it, if any.
     near: Vec<u32>,
+    /// Outcome by outcome: the place of that fact in its cell; one past the last if there is none.
+    pub places: Vec<u8>,
     /// Outcome by outcome: first place in `far`; one more at the end.
     counted: Vec<u32>,
     /// Far facts that count each outcome, numbered from the first far one.
@@ -49,6 +51,8 @@ pub struct Part {
     /// Chunks of far blocks.
     block_chunks: Vec<Range<usize>>,
     shared: bool,
+    /// Whether every outcome has exactly one far fact.
+    single: bool,
 }
 
 impl Part {
@@ -79,6 +83,7 @@ impl Part {
             first: vec![0],
             people: Vec::with_capacity(kinds.len()),
             near: Vec::with_capacity(evidence.outcomes().len()),
+            places: Vec::new(),
             counted: vec![0],
             far: Vec::with_capacity(evidence.outcomes().len()),
             counting: vec![0; numbers.len() - split as usize + 1],
@@ -91,6 +96,7 @@ impl Part {
             cell_chunks: Vec::new(),
             block_chunks: Vec::new(),
             shared: evidence.outcomes().len() >= WORTH_SHARING,
+            single: false,
         };
         let mut fact = 0;
         let mut last = None;
@@ -117,6 +123,8 @@ impl Part {
             part.blocks.push(end);
         }
         part.transpose();
+        part.places = (0..part.cells()).flat_map(|cell| part.places_of(cell)).collect();
+        part.single = part.far.len() == part.outcomes.len() && part.counted.windows(2).all(|w| w[0] < w[1]);
         let outcomes: Vec<u32> = part.cells.iter().map(|c| part.first[c.0 as usize]).collect();
         part.cell_chunks = chunks(&outcomes);
         part.block_chunks = chunks(&part.blocks);
@@ -178,9 +186,30 @@ impl Part {
         self.first[kind] as usize..self.first[kind + 1] as usize
     }
 
+    fn places_of(&self, cell: usize) -> impl Iterator<Item = u8> + '_ {
+        let facts = self.near_facts(cell);
+        let place = move |o: usize| (self.near[o].wrapping_sub(facts.start as u32) as usize).min(facts.len()) as u8;
+        self.outcomes_in(cell).map(place)
+    }
+
     /// The place in its cell of an outcome's near fact; one past the last if it has none.
-    pub fn place(&self, facts: &Range<usize>, outcome: usize) -> usize {
-        (self.near[outcome].wrapping_sub(facts.start as u32) as usize).min(facts.len())
+    pub fn place(&self, outcome: usize) -> usize {
+        usize::from(self.places[outcome])
+    }
+
+    /// Outcomes of a cell.
+    pub fn outcomes_in(&self, cell: usize) -> Range<usize> {
+        let kinds = self.kinds_of(cell);
+        self.first[kinds.start] as usize..self.first[kinds.end] as usize
+    }
+
+    /// The sum of a vector of the far facts over those that count an outcome.
+    #[inline]
+    pub fn far_sum(&self, of: &[f64], outcome: usize) -> f64 {
+        if self.single {
+            return of[self.far[outcome] as usize];
+        }
+        self.far_of(outcome).iter().map(|&f| of[f as usize]).sum()
     }
 
     /// Far facts that count an outcome, numbered from the first far one.
