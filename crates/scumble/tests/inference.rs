@@ -1,5 +1,7 @@
 //! The inference engine against enumeration on small random evidence, and on the worked examples of the literature.
 
+#[path = "inference/entropy.rs"]
+mod entropy;
 #[path = "inference/forced.rs"]
 mod forced;
 #[path = "inference/naive.rs"]
