@@ -8,6 +8,7 @@
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use scumble::inference::worlds::{Options, worlds};
 use scumble::inference::{Evidence, Located, Unsolved, forced, maximum_entropy};
 use std::fmt::Write;
 
@@ -71,6 +72,7 @@ fn main() {
         Err(Unsolved::Suspects(s)) => println!("maximum entropy: {} suspects, in {took:.3} s", s.len()),
         Err(Unsolved::Contradiction(_)) => println!("maximum entropy: a contradiction, in {took:.3} s"),
     }
+    draw_worlds(&evidence, &forced.possible);
     if let Some(file) = file {
         std::fs::write(file, left(&evidence, &forced.possible)).expect("a file that can be written");
     }
@@ -95,6 +97,21 @@ fn left(evidence: &Evidence, possible: &[bool]) -> String {
         first += part.evidence.facts().len() as u32;
     }
     facts + &kinds
+}
+
+fn draw_worlds(evidence: &Evidence, possible: &[bool]) {
+    let start = std::time::Instant::now();
+    let found = worlds(evidence, possible, &Options::default(), &|_, _| true);
+    let seconds = start.elapsed().as_secs_f64();
+    match found {
+        Ok(found) => {
+            println!(
+                "worlds: {} people exact, ln {:.3}, {:?}, in {seconds:.3} s",
+                found.exact, found.log_worlds, found.sampled
+            )
+        }
+        Err(why) => println!("worlds: {why}, in {seconds:.3} s"),
+    }
 }
 
 type Histogram = Vec<(u32, u64)>;

@@ -8,3 +8,5 @@ mod forced;
 mod naive;
 #[path = "inference/parts.rs"]
 mod parts;
+#[path = "inference/worlds.rs"]
+mod worlds;

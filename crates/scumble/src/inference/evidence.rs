@@ -122,7 +122,7 @@ impl Evidence {
         evidence
     }
 
-    fn push_outcome(&mut self, value: u32, facts: impl IntoIterator<Item = u32>) {
+    pub(super) fn push_outcome(&mut self, value: u32, facts: impl IntoIterator<Item = u32>) {
         let start = self.counted.len() as u32;
         self.counted.extend(facts);
         self.outcomes.push(Outcome { value, counted: (start, self.counted.len() as u32) });
@@ -149,6 +149,24 @@ impl Evidence {
             evidence.kinds.push(Kind { people: kind.people, outcomes: (first, evidence.outcomes.len() as u32) });
         }
         evidence
+    }
+
+    /// Forgets everything and keeps the room.
+    pub(super) fn clear(&mut self) {
+        self.kinds.clear();
+        self.outcomes.clear();
+        self.counted.clear();
+        self.facts.clear();
+    }
+
+    pub(super) fn push_fact(&mut self, fact: Fact) {
+        self.facts.push(fact);
+    }
+
+    /// A kind with the outcomes that were pushed since the last one.
+    pub(super) fn push_kind(&mut self, people: u32) {
+        let first = self.kinds.last().map_or(0, |k| k.outcomes.1);
+        self.kinds.push(Kind { people, outcomes: (first, self.outcomes.len() as u32) });
     }
 
     /// The kinds.

@@ -11,6 +11,7 @@ mod infer;
 mod network;
 mod reasons;
 mod search;
+pub mod worlds;
 
 pub use infer::{Failure, Inference, infer};
 pub use entropy::{Beliefs, Unsolved, maximum_entropy};
