@@ -1,5 +1,7 @@
 //! The inference engine against enumeration on small random evidence, and on the worked examples of the literature.
 
+#[path = "inference/lp.rs"]
+mod lp;
 #[path = "inference/naive.rs"]
 mod naive;
 #[path = "inference/parts.rs"]

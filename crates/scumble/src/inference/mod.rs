@@ -5,5 +5,7 @@
 //! of consistent worlds, [`witness`] the published facts that give an inference.
 
 pub mod evidence;
+pub mod lp;
+mod simplex;
 
 pub use evidence::{Component, Evidence, Fact, Kind, Known, Located, Outcome, Source};
