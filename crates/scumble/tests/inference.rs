@@ -6,3 +6,5 @@ mod lp;
 mod naive;
 #[path = "inference/parts.rs"]
 mod parts;
+#[path = "inference/witness.rs"]
+mod witness;

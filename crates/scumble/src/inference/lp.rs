@@ -7,8 +7,8 @@
 use super::Evidence;
 use super::simplex::{End, Rational, Tableau};
 use crate::exact::Fraction;
-use dashu_int::{IBig, UBig};
 use dashu_int::ops::Gcd;
+use dashu_int::{IBig, UBig};
 use hashbrown::HashMap;
 
 /// Evidence, and which outcomes each fact counts.
@@ -254,7 +254,7 @@ fn fraction(num: IBig, den: &IBig) -> Fraction {
 
 impl Certificate {
     /// The contradiction that a kind of people can have no outcome.
-    fn nobody(kind: u32) -> Certificate {
+    pub(super) fn nobody(kind: u32) -> Certificate {
         Certificate { upper: true, times: IBig::ZERO, facts: Vec::new(), kinds: vec![(kind, IBig::NEG_ONE)] }
     }
 

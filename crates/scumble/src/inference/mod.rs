@@ -6,6 +6,8 @@
 
 pub mod evidence;
 pub mod lp;
+pub mod sentences;
 mod simplex;
+pub mod witness;
 
 pub use evidence::{Component, Evidence, Fact, Kind, Known, Located, Outcome, Source};

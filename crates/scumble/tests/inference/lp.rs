@@ -98,7 +98,7 @@ fn corners(evidence: &Evidence, facts: &[u32], outcomes: &[u32]) -> Option<Optio
 }
 
 /// Something known that need not be true.
-fn rumour(evidence: Evidence, rng: &mut impl Rng) -> Evidence {
+pub fn rumour(evidence: Evidence, rng: &mut impl Rng) -> Evidence {
     let kinds = (0..evidence.kinds().len() as u32).filter(|_| rng.random_bool(0.5)).collect();
     let values = (0..4).filter(|_| rng.random_bool(0.5)).collect();
     let low = rng.random_range(0..3);
