@@ -5,7 +5,7 @@
 //! many times each fact and each person, added up, leaves no more than the bound.
 
 use super::Evidence;
-use super::simplex::{End, Rational, Tableau};
+use super::simplex::{Condition, End, Problem, Rational};
 use crate::exact::Fraction;
 use dashu_int::ops::Gcd;
 use dashu_int::{IBig, UBig};
@@ -133,8 +133,7 @@ impl<'a> Program<'a> {
         if let Some(party) = parties.iter().find(|p| p.columns.is_empty()) {
             return Solution::Contradiction(Certificate::nobody(party.kinds[0]));
         }
-        let dual = Dual::new(self.evidence, facts, &parties);
-        match dual.tableau.solve() {
+        match dual(self.evidence, facts, &parties).solve() {
             End::Least(values) => {
                 let certificate = certificate(facts, &parties, &values, IBig::ONE);
                 let bound = certificate.bound(self.evidence);
@@ -166,58 +165,53 @@ impl<'a> Program<'a> {
 ///
 /// With a multiple y of every fact and z of every party, z + Σ y over the facts of a column is at least 1 if it is asked
 /// for and at least 0 if not; the least Σ people · z + Σ count · y is the most that can be asked for. The party's first
-/// column has its surplus s as a variable, so that z = its claim + s − Σ y; every other column has a row.
+/// column has its surplus s as a variable, so that z = its claim + s − Σ y; every other column has a condition.
 ///
-/// Variables: for each fact y (free if the fact is one number, otherwise what the upper end and what the lower end is
-/// taken), then the surplus of every column.
-struct Dual {
-    tableau: Tableau,
-}
-
-impl Dual {
-    fn new(evidence: &Evidence, facts: &[u32], parties: &[Party]) -> Dual {
-        let columns: usize = parties.iter().map(|p| p.columns.len()).sum();
-        let surplus = 2 * facts.len() as u32;
-        let mut free = vec![false; surplus as usize + columns];
-        let mut costs: Vec<(u32, IBig)> = Vec::with_capacity(free.len());
-        for (i, &fact) in facts.iter().enumerate() {
-            let fact = evidence.facts()[fact as usize];
-            free[2 * i] = fact.low == fact.high;
-            costs.push((2 * i as u32, fact.high.into()));
-            costs.push((2 * i as u32 + 1, -IBig::from(fact.low)));
-        }
-        let mut next = surplus;
-        for party in parties {
-            let people = IBig::from(party.people);
-            for &f in &party.columns[0].0 {
-                costs[2 * f as usize].1 -= &people;
-                costs[2 * f as usize + 1].1 += &people;
-            }
-            costs.push((next, people));
-            next += party.columns.len() as u32;
-        }
-        // Of a fact that is one number, one variable is enough.
-        (0..facts.len()).filter(|&i| free[2 * i]).for_each(|i| costs[2 * i + 1].1 = IBig::ZERO);
-        let mut tableau = Tableau::new(free.clone(), costs);
-        let mut first = surplus;
-        for party in parties {
-            let (facts, asked) = &party.columns[0];
-            for (slack, (others, claimed)) in (first + 1..).zip(&party.columns[1..]) {
-                let mut entries = vec![(first, IBig::NEG_ONE)];
-                let mine = facts.iter().filter(|f| !others.contains(f)).map(|&f| (f, 1));
-                let theirs = others.iter().filter(|f| !facts.contains(f)).map(|&f| (f, -1));
-                for (f, sign) in mine.chain(theirs) {
-                    entries.push((2 * f, sign.into()));
-                    if !free[2 * f as usize] {
-                        entries.push((2 * f + 1, (-sign).into()));
-                    }
-                }
-                tableau.push(slack, entries, u32::from(*asked) - u32::from(*claimed));
-            }
-            first += party.columns.len() as u32;
-        }
-        Dual { tableau }
+/// Variables: for each fact y (free if the fact is one number, otherwise how often the upper and how often the lower end
+/// is taken), then the surplus of every column.
+fn dual(evidence: &Evidence, facts: &[u32], parties: &[Party]) -> Problem {
+    let columns: usize = parties.iter().map(|p| p.columns.len()).sum();
+    let surplus = 2 * facts.len() as u32;
+    let mut free = vec![false; surplus as usize + columns];
+    let mut costs: Vec<(u32, IBig)> = Vec::with_capacity(free.len());
+    for (i, &fact) in facts.iter().enumerate() {
+        let fact = evidence.facts()[fact as usize];
+        free[2 * i] = fact.low == fact.high;
+        costs.push((2 * i as u32, fact.high.into()));
+        costs.push((2 * i as u32 + 1, -IBig::from(fact.low)));
     }
+    let mut next = surplus;
+    for party in parties {
+        let people = IBig::from(party.people);
+        for &f in &party.columns[0].0 {
+            costs[2 * f as usize].1 -= &people;
+            costs[2 * f as usize + 1].1 += &people;
+        }
+        costs.push((next, people));
+        next += party.columns.len() as u32;
+    }
+    // Of a fact that is one number, one variable is enough.
+    (0..facts.len()).filter(|&i| free[2 * i]).for_each(|i| costs[2 * i + 1].1 = IBig::ZERO);
+    let mut conditions = Vec::with_capacity(columns - parties.len());
+    let mut first = surplus;
+    for party in parties {
+        let (facts, asked) = &party.columns[0];
+        for (slack, (others, claimed)) in (first + 1..).zip(&party.columns[1..]) {
+            let mut entries = vec![(first, -1)];
+            let mine = facts.iter().filter(|f| !others.contains(f)).map(|&f| (f, 1));
+            let theirs = others.iter().filter(|f| !facts.contains(f)).map(|&f| (f, -1));
+            for (f, sign) in mine.chain(theirs) {
+                entries.push((2 * f, sign));
+                if !free[2 * f as usize] {
+                    entries.push((2 * f + 1, -sign));
+                }
+            }
+            entries.sort_unstable();
+            conditions.push(Condition { slack, entries, constant: u32::from(*asked) - u32::from(*claimed) });
+        }
+        first += party.columns.len() as u32;
+    }
+    Problem { free, costs, conditions }
 }
 
 /// The certificate of a solution of the dual (`times` 1) or of a direction in which it falls (0), in whole numbers.

@@ -247,9 +247,20 @@ impl<'a> Explainer<'a> {
         goal.met(&certificate, self.program.evidence()).then_some(Proof::Combination(certificate))
     }
 
-    /// The witness that some facts contain, if they give the goal.
-    fn finish(&self, goal: &Goal, facts: Vec<u32>) -> Option<Witness> {
-        let proof = self.prove(goal, &facts)?;
+    /// The witness that some facts contain, if they give the goal: those that come first if they are enough.
+    fn finish(&self, goal: &Goal, mut facts: Vec<u32>) -> Option<Witness> {
+        let mut proof = self.prove(goal, &facts)?;
+        let mut short = 0;
+        while short + 1 < facts.len() {
+            let middle = (short + facts.len()) / 2;
+            match self.prove(goal, &facts[..middle]) {
+                Some(better) => {
+                    facts.truncate(middle);
+                    proof = better;
+                }
+                None => short = middle,
+            }
+        }
         if matches!(&proof, Proof::Combination(c) if c.times.is_zero()) && goal.conclusion != Conclusion::NoWorld {
             return self.finish(&Goal::new(self.program.evidence(), Conclusion::NoWorld), facts);
         }
