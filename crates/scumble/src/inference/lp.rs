@@ -11,6 +11,9 @@ use dashu_int::ops::Gcd;
 use dashu_int::{IBig, UBig};
 use hashbrown::HashMap;
 
+/// A person more in the bound is worth so many multiples of a fact.
+const THRIFT: u32 = 4096;
+
 /// Evidence, and which outcomes each fact counts.
 #[derive(Debug)]
 pub struct Program<'a> {
@@ -129,11 +132,20 @@ impl<'a> Program<'a> {
 
     /// The most people who can have one of these outcomes, if these facts hold. Each fact must be given once.
     pub fn maximum(&self, facts: &[u32], outcomes: &[u32]) -> Solution {
+        self.bound_above(facts, outcomes, false)
+    }
+
+    /// A bound like [`Program::maximum`], if not always the best, with small multiples of few facts.
+    pub fn thrifty_maximum(&self, facts: &[u32], outcomes: &[u32]) -> Solution {
+        self.bound_above(facts, outcomes, true)
+    }
+
+    fn bound_above(&self, facts: &[u32], outcomes: &[u32], thrifty: bool) -> Solution {
         let parties = self.parties(facts, outcomes);
         if let Some(party) = parties.iter().find(|p| p.columns.is_empty()) {
             return Solution::Contradiction(Certificate::nobody(party.kinds[0]));
         }
-        match dual(self.evidence, facts, &parties).solve() {
+        match dual(self.evidence, facts, &parties, thrifty).solve() {
             End::Least(values) => {
                 let certificate = certificate(facts, &parties, &values, IBig::ONE);
                 let bound = certificate.bound(self.evidence);
@@ -145,13 +157,22 @@ impl<'a> Program<'a> {
 
     /// The fewest people who must have one of these outcomes, if these facts hold. Each fact must be given once.
     pub fn minimum(&self, facts: &[u32], outcomes: &[u32]) -> Solution {
+        self.bound_below(facts, outcomes, false)
+    }
+
+    /// A bound like [`Program::minimum`], if not always the best, with small multiples of few facts.
+    pub fn thrifty_minimum(&self, facts: &[u32], outcomes: &[u32]) -> Solution {
+        self.bound_below(facts, outcomes, true)
+    }
+
+    fn bound_below(&self, facts: &[u32], outcomes: &[u32], thrifty: bool) -> Solution {
         let mut kinds: Vec<u32> = outcomes.iter().map(|&o| self.kind_of(o)).collect();
         kinds.sort_unstable();
         kinds.dedup();
         let all = kinds.iter().flat_map(|&k| self.evidence.outcomes_of(k));
         let others: Vec<u32> = all.filter(|o| !outcomes.contains(o)).collect();
         // Whoever has none of the others has one of these.
-        match self.maximum(facts, &others) {
+        match self.bound_above(facts, &others, thrifty) {
             Solution::Bound(most, certificate) => {
                 let people = kinds.iter().map(|&k| u64::from(self.evidence.kinds()[k as usize].people)).sum();
                 Solution::Bound(Fraction::whole(people).less(&most), certificate.complement(&kinds))
@@ -168,21 +189,22 @@ impl<'a> Program<'a> {
 /// column has its surplus s as a variable, so that z = its claim + s − Σ y; every other column has a condition.
 ///
 /// Variables: for each fact y (free if the fact is one number, otherwise how often the upper and how often the lower end
-/// is taken), then the surplus of every column.
-fn dual(evidence: &Evidence, facts: &[u32], parties: &[Party]) -> Problem {
+/// is taken), then the surplus of every column. A thrifty dual pays a little for every multiple of a fact.
+fn dual(evidence: &Evidence, facts: &[u32], parties: &[Party], thrifty: bool) -> Problem {
+    let (scale, price) = if thrifty { (THRIFT, 1) } else { (1, 0) };
     let columns: usize = parties.iter().map(|p| p.columns.len()).sum();
     let surplus = 2 * facts.len() as u32;
     let mut free = vec![false; surplus as usize + columns];
     let mut costs: Vec<(u32, IBig)> = Vec::with_capacity(free.len());
     for (i, &fact) in facts.iter().enumerate() {
         let fact = evidence.facts()[fact as usize];
-        free[2 * i] = fact.low == fact.high;
-        costs.push((2 * i as u32, fact.high.into()));
-        costs.push((2 * i as u32 + 1, -IBig::from(fact.low)));
+        free[2 * i] = fact.low == fact.high && !thrifty;
+        costs.push((2 * i as u32, IBig::from(fact.high) * scale + price));
+        costs.push((2 * i as u32 + 1, -IBig::from(fact.low) * scale + price));
     }
     let mut next = surplus;
     for party in parties {
-        let people = IBig::from(party.people);
+        let people = IBig::from(party.people) * scale;
         for &f in &party.columns[0].0 {
             costs[2 * f as usize].1 -= &people;
             costs[2 * f as usize + 1].1 += &people;

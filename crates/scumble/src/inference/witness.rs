@@ -83,6 +83,8 @@ pub enum Unexplained {
 const MOST_FACTS: usize = 1024;
 /// Sets of facts that are tried to prove that none is smaller.
 const MOST_SETS: usize = 10_000;
+/// Facts of the largest program that is asked for a proof by few.
+const THRIFTY_FACTS: usize = 256;
 /// From so many facts on, they are taken away in one order only.
 const MANY_FACTS: usize = 48;
 /// Steps when all worlds of a few facts are tried.
@@ -237,30 +239,35 @@ impl<'a> Explainer<'a> {
         if goal.whole {
             return (no_world_against(&self.program, goal, facts) == Some(true)).then_some(Proof::Exhaustion);
         }
-        let solution = match goal.conclusion {
-            Conclusion::About { claim: Claim::Certain(_) | Claim::AtLeast(..), .. } => {
-                self.program.minimum(facts, &goal.outcomes)
-            }
-            _ => self.program.maximum(facts, &goal.outcomes),
+        let solution = if goal.from_below() {
+            self.program.minimum(facts, &goal.outcomes)
+        } else {
+            self.program.maximum(facts, &goal.outcomes)
         };
+        self.proof(goal, solution)
+    }
+
+    /// A proof by few of some facts, if one is found.
+    fn prove_thriftily(&self, goal: &Goal, facts: &[u32]) -> Option<Proof> {
+        if goal.whole {
+            return None;
+        }
+        let solution = if goal.from_below() {
+            self.program.thrifty_minimum(facts, &goal.outcomes)
+        } else {
+            self.program.thrifty_maximum(facts, &goal.outcomes)
+        };
+        self.proof(goal, solution)
+    }
+
+    fn proof(&self, goal: &Goal, solution: Solution) -> Option<Proof> {
         let (Solution::Bound(_, certificate) | Solution::Contradiction(certificate)) = solution;
         goal.met(&certificate, self.program.evidence()).then_some(Proof::Combination(certificate))
     }
 
-    /// The witness that some facts contain, if they give the goal: those that come first if they are enough.
-    fn finish(&self, goal: &Goal, mut facts: Vec<u32>) -> Option<Witness> {
-        let mut proof = self.prove(goal, &facts)?;
-        let mut short = 0;
-        while short + 1 < facts.len() {
-            let middle = (short + facts.len()) / 2;
-            match self.prove(goal, &facts[..middle]) {
-                Some(better) => {
-                    facts.truncate(middle);
-                    proof = better;
-                }
-                None => short = middle,
-            }
-        }
+    /// The witness that some facts contain, if they give the goal.
+    fn finish(&self, goal: &Goal, facts: Vec<u32>) -> Option<Witness> {
+        let proof = self.prove(goal, &facts)?;
         if matches!(&proof, Proof::Combination(c) if c.times.is_zero()) && goal.conclusion != Conclusion::NoWorld {
             return self.finish(&Goal::new(self.program.evidence(), Conclusion::NoWorld), facts);
         }
@@ -275,22 +282,26 @@ impl<'a> Explainer<'a> {
 
     /// Takes away facts until none can be spared, in several orders; the smallest set that is left.
     fn shrink(&self, goal: &Goal, facts: Vec<u32>, proof: Proof) -> (Vec<u32>, Proof) {
-        let used = proof.used(&facts);
-        let start = if facts.len() < MANY_FACTS { &facts } else { &used };
-        let count = |f: &u32| self.program.evidence().facts()[*f as usize].high;
-        let far_first: Vec<u32> = start.iter().rev().copied().collect();
-        let mut orders = vec![used.iter().rev().copied().collect()];
-        if start.len() < MANY_FACTS {
-            let (mut large_first, mut small_first) = (far_first.clone(), far_first.clone());
+        let facts = if facts.len() > THRIFTY_FACTS { proof.used(&facts) } else { facts };
+        let proof = self.prove_thriftily(goal, &facts).unwrap_or(proof);
+        let far_first = |facts: &[u32]| facts.iter().rev().copied().collect::<Vec<u32>>();
+        let mut best = self.filter(goal, far_first(&proof.used(&facts)), proof.clone());
+        if facts.len() < MANY_FACTS {
+            let count = |f: &u32| self.program.evidence().facts()[*f as usize].high;
+            let (mut large_first, mut small_first) = (far_first(&facts), far_first(&facts));
             large_first.sort_by_key(|f| std::cmp::Reverse(count(f)));
             small_first.sort_by_key(count);
-            orders.extend([far_first, large_first, small_first, start.clone()]);
+            for order in [far_first(&facts), large_first, small_first, facts] {
+                let other = self.filter(goal, order, proof.clone());
+                if other.0.len() < best.0.len() {
+                    best = other;
+                }
+            }
         }
-        let filtered = orders.into_iter().map(|order| self.filter(goal, order, proof.clone()));
-        filtered.min_by_key(|(facts, _)| facts.len()).unwrap_or((used, proof))
+        best
     }
 
-    /// Takes away each fact that can be spared, one after another.
+    /// Takes away each fact that can be spared, one after another, from facts and a proof by them.
     fn filter(&self, goal: &Goal, mut facts: Vec<u32>, mut proof: Proof) -> (Vec<u32>, Proof) {
         let mut at = 0;
         while at < facts.len() {
@@ -365,6 +376,11 @@ impl Goal {
             Conclusion::NoWorld => Vec::new(),
         };
         Goal { conclusion, outcomes, whole: false }
+    }
+
+    /// Whether it is about how many people have an outcome at least.
+    fn from_below(&self) -> bool {
+        matches!(self.conclusion, Conclusion::About { claim: Claim::Certain(_) | Claim::AtLeast(..), .. })
     }
 
     fn value(&self) -> Option<u32> {

@@ -320,7 +320,6 @@ fn candidates_are_tried_first() {
     assert_eq!(witness.facts.len(), 3);
 }
 
-/// Prints what is said of one contradiction of each sort.
 #[test]
 fn contradictions_in_words() {
     let said = |evidence: &Evidence, names: Paper| {
@@ -330,14 +329,31 @@ fn contradictions_in_words() {
         explainer.sentences(&witness, &names)
     };
     // More of a value among some people than among them and others.
-    let evidence = naive::releases(5, &[&[(&[1, 2, 3], "FFF"), (&[4, 5], "PF")], &[(&[1, 2, 3, 4, 5], "FFPPP")]]);
-    let names = Paper(vec![vec![vec![1, 2, 3], vec![4, 5]], vec![vec![1, 2, 3, 4, 5]]]);
-    println!("{:#?}", said(&evidence, names));
+    let evidence = naive::releases(5, &[&[(&[1, 2, 3, 4], "FFFP"), (&[5], "P")], &[(&[1, 2, 3, 4, 5], "FFPPP")]]);
+    let names = Paper(vec![vec![vec![1, 2, 3, 4], vec![5]], vec![vec![1, 2, 3, 4, 5]]]);
+    assert_eq!(
+        said(&evidence, names),
+        [
+            "Flu occurs 3 times among 1, 2, 3, 4 (release 1, group 1).",
+            "Flu occurs twice among 1, 2, 3, 4, 5 (release 2, group 1).",
+            "These cannot all be true: Flu occurs 3 times among 1, 2, 3, 4, but twice where all of them are.",
+        ]
+    );
     // No value in common.
     let evidence = naive::releases(3, &[&[(&[1, 2], "FP"), (&[3], "D")], &[(&[1, 2, 3], "FPP")]]);
-    println!("{:#?}", said(&evidence, Paper(vec![vec![vec![1, 2], vec![3]], vec![vec![1, 2, 3]]])));
+    assert_eq!(
+        said(&evidence, Paper(vec![vec![vec![1, 2], vec![3]], vec![vec![1, 2, 3]]])),
+        ["No value is in all groups of 3: release 1, group 2 and release 2, group 1.", "These cannot all be true.",]
+    );
     // Something known that is not so.
     let flu = Known { kinds: vec![0, 1], values: vec!['F'.into()], low: 2, high: 2 };
     let evidence = naive::releases(3, &[&[(&[1, 2, 3], "FPD")]]).knowing(&[flu]);
-    println!("{:#?}", said(&evidence, Paper(vec![vec![vec![1, 2, 3]]])));
+    assert_eq!(
+        said(&evidence, Paper(vec![vec![vec![1, 2, 3]]])),
+        [
+            "Flu occurs once among 1, 2, 3 (release 1, group 1).",
+            "It is known that statement 1 is true.",
+            "These cannot all be true: 1 − 2 = −1 would be at least 0.",
+        ]
+    );
 }
