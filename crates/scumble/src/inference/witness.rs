@@ -177,7 +177,7 @@ impl<'a> Explainer<'a> {
         }
         let mut most = 0;
         loop {
-            most = if most == 0 { 4 } else { most * 4 };
+            most = if most == 0 { 4 } else { most * 2 };
             // Facts about the same value are most often enough, and make a smaller program.
             if let Some(value) = goal.value() {
                 let (facts, _) = self.near(around, Some(value), most);
