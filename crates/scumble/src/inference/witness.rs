@@ -239,7 +239,7 @@ impl<'a> Explainer<'a> {
         if goal.whole {
             return (no_world_against(&self.program, goal, facts) == Some(true)).then_some(Proof::Exhaustion);
         }
-        let solution = if goal.from_below() {
+        let solution = if goal.is_lower() {
             self.program.minimum(facts, &goal.outcomes)
         } else {
             self.program.maximum(facts, &goal.outcomes)
@@ -252,7 +252,7 @@ impl<'a> Explainer<'a> {
         if goal.whole {
             return None;
         }
-        let solution = if goal.from_below() {
+        let solution = if goal.is_lower() {
             self.program.thrifty_minimum(facts, &goal.outcomes)
         } else {
             self.program.thrifty_maximum(facts, &goal.outcomes)
@@ -379,7 +379,7 @@ impl Goal {
     }
 
     /// Whether it is about how many people have an outcome at least.
-    fn from_below(&self) -> bool {
+    fn is_lower(&self) -> bool {
         matches!(self.conclusion, Conclusion::About { claim: Claim::Certain(_) | Claim::AtLeast(..), .. })
     }
 
