@@ -4,9 +4,13 @@
 mod entropy;
 #[path = "inference/forced.rs"]
 mod forced;
+#[path = "inference/lp.rs"]
+mod lp;
 #[path = "inference/naive.rs"]
 mod naive;
 #[path = "inference/parts.rs"]
 mod parts;
 #[path = "inference/worlds.rs"]
 mod worlds;
+#[path = "inference/witness.rs"]
+mod witness;

@@ -12,6 +12,10 @@ mod network;
 mod reasons;
 mod search;
 pub mod worlds;
+pub mod lp;
+pub mod sentences;
+mod simplex;
+pub mod witness;
 
 pub use infer::{Failure, Inference, infer};
 pub use entropy::{Beliefs, Unsolved, maximum_entropy};
