@@ -10,6 +10,7 @@ mod attribute_linkage;
 mod locate;
 mod record_linkage;
 mod scene;
+pub mod statistics;
 mod table_linkage;
 
 pub use locate::{Candidate, Whereabouts, locate};
