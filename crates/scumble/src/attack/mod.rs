@@ -7,6 +7,8 @@ use crate::catalogue::Entry;
 use crate::problem::Problem;
 
 mod attribute_linkage;
+pub mod facts;
+mod intersection;
 mod locate;
 mod record_linkage;
 mod scene;
@@ -17,7 +19,12 @@ pub use locate::{Candidate, Whereabouts, locate};
 pub use scene::{Alike, Crowd, In, Knowledge, Membership, Scene, View};
 
 /// Every attack. A new one is a file and a line here (and its `mod` line above).
-pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[record_linkage::ENTRY, attribute_linkage::ENTRY, table_linkage::ENTRY];
+pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[
+    record_linkage::ENTRY,
+    attribute_linkage::ENTRY,
+    table_linkage::ENTRY,
+    intersection::ENTRY,
+];
 
 /// A way to find out something about people from releases.
 pub trait Attack: Send + Sync {
