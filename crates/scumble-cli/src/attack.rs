@@ -1,5 +1,7 @@
 //! `scumble attack`: arguments, and the answer as text.
 
+mod statistics;
+
 use crate::show::{counted, grouped, table};
 use crate::{Answer, to_json, watch};
 use scumble::attack::{Figure, Membership, Unit};
@@ -13,8 +15,11 @@ pub struct Arguments {
     /// Attacks; all that what is given suffices for, if none is named (`scumble explain` lists them)
     names: Vec<String>,
     /// Folder of a release; several times for several
-    #[arg(long = "release", value_name = "FOLDER", required = true)]
+    #[arg(long = "release", value_name = "FOLDER", required_unless_present = "statistics")]
     releases: Vec<PathBuf>,
+    /// Attack published counts, sums and means instead: a CSV file with the columns statistic, of, over, value
+    #[arg(long, value_name = "FILE", conflicts_with = "releases")]
+    statistics: Option<PathBuf>,
     /// The sensitive attribute, where the releases share several
     #[arg(long, value_name = "NAME")]
     attribute: Option<String>,
@@ -66,6 +71,15 @@ pub struct Arguments {
 /// Carries it out.
 pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
     let watcher = watch::Terminal::new();
+    if let Some(file) = arguments.statistics {
+        let Arguments { names, register, name, with, fail_on, .. } = arguments;
+        let options =
+            scumble_io::statistics::Options { statistics: file, register, name, with, fail_on, watcher: &watcher };
+        let answer = scumble_io::statistics::attack(&names, &options);
+        watcher.clear();
+        let answer = answer?;
+        return Ok(Answer { text: statistics::shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() });
+    }
     let membership = REGISTERS.iter().find(|(name, _)| *name == arguments.register_is);
     let options = Options {
         releases: arguments.releases,
@@ -111,7 +125,8 @@ fn shown(a: &Attacked) -> String {
 }
 
 fn one(o: &Outcome, attribute: &str) -> String {
-    let mut text = format!("{}: {attribute}, {}\n", o.attack, counted(o.adversary.releases as u64, "release", "releases"));
+    let mut text =
+        format!("{}: {attribute}, {}\n", o.attack, counted(o.adversary.releases as u64, "release", "releases"));
     text.push_str(&format!("  The adversary {}.\n\n", adversary(o)));
     let row = |f: &Figure| vec![value(f), f.about.clone(), f.name.clone()];
     text.push_str(&table(&o.told.iter().map(row).collect::<Vec<_>>()));

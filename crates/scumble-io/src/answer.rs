@@ -4,7 +4,7 @@
 
 use scumble::algorithm::Requirement;
 use scumble::class::EquivalenceClass;
-use scumble::exact::Ratio;
+use scumble::exact::{Ratio, Rational};
 use scumble::model::{Concern, Measured};
 use scumble::perturb::Change;
 use scumble::policy::Policy;
@@ -202,6 +202,12 @@ pub struct Figures {
 
 impl From<Ratio> for Number {
     fn from(r: Ratio) -> Number {
+        Number { value: Some(r.to_f64()), exact: Some(r.to_string()) }
+    }
+}
+
+impl From<&Rational> for Number {
+    fn from(r: &Rational) -> Number {
         Number { value: Some(r.to_f64()), exact: Some(r.to_string()) }
     }
 }

@@ -684,5 +684,3 @@ fn escape(text: &str) -> String {
     }
     out
 }
-/// TEMPORARY
-pub fn lines(_: &crate::attack::Chart) -> String { String::new() }

@@ -1,5 +1,6 @@
 //! Attacks on published statistics: the lecture's example, and brute force on small random systems.
 
+use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scumble::attack::statistics::{Disclosure, Finding, Kind, Line, People, Statistic, averaging, differencing, read};
@@ -351,6 +352,23 @@ fn fresh_noise_averages_out() {
     let weighed = &averaging(&read(&precise, None).unwrap()).0[0];
     assert!((weighed.estimate - 7.04).abs() < 1e-12 && weighed.needed > 1);
     assert_eq!(published[0].noise, Some(Ratio::whole(4)));
+}
+
+proptest! {
+    #[test]
+    fn no_line_makes_the_reader_panic(
+        cells in proptest::collection::vec("[a-z0-9 =<>'\"()\\[\\],.*é-]{0,12}|count|sum|mean|1e9|99999999999999999999", 7),
+    ) {
+        let [statistic, of, over, value, people, noise, unit] = [0, 1, 2, 3, 4, 5, 6].map(|i: usize| cells[i].as_str());
+        let line = Line { number: 1, statistic, of, over, value, people, noise, unit };
+        for given in [None, Some(People::named()), Some(People::of_register(register(), Some("name")).unwrap())] {
+            for line in [line, Line { statistic: "sum", value: "3", ..line }] {
+                if let Ok(statistics) = read(&[line], given.clone().as_mut()) {
+                    let _ = (differencing(&statistics, 5), averaging(&statistics));
+                }
+            }
+        }
+    }
 }
 
 /// `cargo test --release -p scumble --test statistics -- --ignored --nocapture`.

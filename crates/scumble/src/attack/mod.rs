@@ -19,12 +19,8 @@ pub use locate::{Candidate, Whereabouts, locate};
 pub use scene::{Alike, Crowd, In, Knowledge, Membership, Scene, View};
 
 /// Every attack. A new one is a file and a line here (and its `mod` line above).
-pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[
-    record_linkage::ENTRY,
-    attribute_linkage::ENTRY,
-    table_linkage::ENTRY,
-    intersection::ENTRY,
-];
+pub const ATTACKS: &[Entry<Box<dyn Attack>>] =
+    &[record_linkage::ENTRY, attribute_linkage::ENTRY, table_linkage::ENTRY, intersection::ENTRY];
 
 /// A way to find out something about people from releases.
 pub trait Attack: Send + Sync {

@@ -33,6 +33,7 @@ use crate::attack::Figure;
 use crate::catalogue::{Entry, Kind as Expected, Parameter};
 use crate::exact::Rational;
 use crate::problem::{Problem, Problems};
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const ENTRY: Entry<Method> = Entry {
@@ -198,10 +199,12 @@ impl About<'_> {
         let mut known = vec![false; self.system.atoms.len()];
         let mut singles: Vec<Vec<u32>> = (0..self.system.atoms.len() as u32).map(|a| vec![a]).collect();
         singles.sort_by_key(|set| self.people(set).len());
-        for (set, combination) in singles.iter().filter_map(|s| Some((s, self.system.combination(s)?))) {
-            let disclosure = self.disclosure(set, &combination);
-            known[set[0] as usize] = self.tells(&disclosure);
-            found.push(disclosure);
+        let single = |set: &Vec<u32>| Some((set[0], self.disclosure(set, &self.system.combination(set)?)));
+        for (atom, disclosure) in singles.par_iter().filter_map(single).collect::<Vec<_>>() {
+            if self.tells(&disclosure) {
+                known[atom as usize] = true;
+                found.push(disclosure);
+            }
         }
         let mut sets: Vec<Vec<u32>> = self.stated().into_iter().chain(self.system.candidates(self.threshold)).collect();
         sets.sort_by_key(|set| self.people(set).len());
@@ -220,7 +223,6 @@ impl About<'_> {
                 found.push(disclosure);
             }
         }
-        found.retain(|d| self.tells(d));
         found
     }
 

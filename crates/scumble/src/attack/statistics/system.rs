@@ -148,21 +148,21 @@ impl System {
 
     /// A sum or difference of n rows that is the wanted set.
     fn short(&self, wanted: &[u32], n: usize) -> Option<Combination> {
-        let terms = self.short_by_weight(self.weight(wanted), n)?;
+        let terms = self.short_by_weight(self.weight(wanted), n, 0)?;
         let whole: Vec<(usize, IBig)> = terms.iter().map(|&(row, sign)| (row, sign.into())).collect();
         let is_it = self.gives(&whole, &IBig::ONE, wanted);
         is_it.then(|| whole.into_iter().map(|(row, sign)| (row, Rational::whole(sign))).collect())
     }
 
-    fn short_by_weight(&self, wanted: u64, n: usize) -> Option<Vec<(usize, i32)>> {
+    /// Rows whose weights add up to the wanted one; all but the last stand in rising order, from this row on.
+    fn short_by_weight(&self, wanted: u64, n: usize, from: usize) -> Option<Vec<(usize, i32)>> {
         if n == 1 {
             let plus = self.by_weight.get(&wanted).map(|&row| vec![(row, 1)]);
             return plus.or_else(|| self.by_weight.get(&sub(0, wanted)).map(|&row| vec![(row, -1)]));
         }
-        for row in 0..self.rows.len() {
-            let weight = self.row_weights[row];
+        for (row, &weight) in self.row_weights.iter().enumerate().skip(from) {
             for (sign, rest) in [(1, sub(wanted, weight)), (-1, add(wanted, weight))] {
-                if let Some(mut terms) = self.short_by_weight(rest, n - 1)
+                if let Some(mut terms) = self.short_by_weight(rest, n - 1, row + 1)
                     && terms.iter().all(|t| t.0 != row)
                 {
                     terms.insert(0, (row, sign));
@@ -212,6 +212,9 @@ impl System {
             if den != IBig::ONE {
                 found.iter_mut().for_each(|(_, n)| *n *= &den);
                 denominator *= den;
+                if denominator > bound {
+                    return None;
+                }
             }
             found.push((self.independent[i], num));
         }
