@@ -115,6 +115,7 @@ pages! {
     perturb: "perturb.md",
     register: "register.md",
     anatomy: "anatomy.md",
+    statistics: "statistics.md",
 }
 
 /// The example in the repository is the one that the command writes.

@@ -19,9 +19,9 @@
 //!
 //! ## Limits
 //! The linear algebra is exact and complete for single people. Sets of people are those that one statistic or the
-//! difference of two is about, and those of up to three kinds of people. Of several combinations the shortest that was
-//! found is shown. That values cannot be negative, or lie between bounds, is not used. Statistics that contradict each
-//! other beyond their rounding are refused; those with noise never contradict.
+//! difference of two is about, and the first ten thousand of up to three kinds of people. Of several combinations the
+//! shortest that was found is shown. That values cannot be negative, or lie between bounds, is not used. Statistics that
+//! contradict each other beyond their rounding are refused; those with noise never contradict.
 //!
 //! ## Reference
 //! Denning, Denning and Schwartz, "The tracker: a threat to statistical database security", 1979; Dinur and Nissim,

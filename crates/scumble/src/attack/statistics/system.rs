@@ -126,8 +126,12 @@ impl System {
                 for &b in small[i + 1..].iter().filter(|&&b| size(a) + size(b) < fewer_than) {
                     sets.extend(others(add(z(a), z(b)), b, size(a) + size(b)).map(|c| vec![a, b, c]));
                 }
+                if sets.len() > SETS {
+                    break;
+                }
             }
         }
+        sets.truncate(SETS);
         sets
     }
 
@@ -258,6 +262,8 @@ fn atoms(sets: &[&[u32]]) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
     (atoms, columns)
 }
 
+/// So many sets of atoms are tried at most.
+const SETS: usize = 10_000;
 /// Beyond so many small atoms only pairs of them are looked at, not triples.
 const TRIPLES: usize = 2000;
 
