@@ -1,5 +1,7 @@
 //! `scumble attack` and `scumble why`: arguments, and the answers as text.
 
+mod statistics;
+
 use crate::show::{counted, grouped, table};
 use crate::{Answer, to_json, watch};
 use scumble::attack::{Figure, Membership, Unit};
@@ -13,7 +15,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub struct Adversary {
     /// Folder of a release; several times for several
-    #[arg(long = "release", value_name = "FOLDER", required = true)]
+    #[arg(long = "release", value_name = "FOLDER")]
     releases: Vec<PathBuf>,
     /// The sensitive attribute, where the releases share several
     #[arg(long, value_name = "NAME")]
@@ -52,6 +54,9 @@ pub struct Arguments {
     names: Vec<String>,
     #[command(flatten)]
     adversary: Adversary,
+    /// Attack published counts, sums and means instead: a CSV file with the columns statistic, of, over, value
+    #[arg(long, value_name = "FILE", conflicts_with = "releases")]
+    statistics: Option<PathBuf>,
     /// A parameter of an attack (`scumble explain NAME` lists them)
     #[arg(long, value_name = "KEY=VALUE")]
     with: Vec<String>,
@@ -110,6 +115,15 @@ fn options(adversary: Adversary, watcher: &dyn Watcher) -> Options<'_> {
 /// Carries attacks out.
 pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
     let watcher = watch::Terminal::new();
+    if let Some(file) = arguments.statistics {
+        let Arguments { names, with, fail_on, adversary: Adversary { register, name, .. }, .. } = arguments;
+        let options =
+            scumble_io::statistics::Options { statistics: file, register, name, with, fail_on, watcher: &watcher };
+        let answer = scumble_io::statistics::attack(&names, &options);
+        watcher.clear();
+        let answer = answer?;
+        return Ok(Answer { text: statistics::shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() });
+    }
     let options = Options {
         with: arguments.with,
         fail_on: arguments.fail_on,
@@ -192,7 +206,8 @@ fn shown(a: &Attacked) -> String {
 }
 
 fn one(o: &Outcome, attribute: &str) -> String {
-    let mut text = format!("{}: {attribute}, {}\n", o.attack, counted(o.adversary.releases as u64, "release", "releases"));
+    let mut text =
+        format!("{}: {attribute}, {}\n", o.attack, counted(o.adversary.releases as u64, "release", "releases"));
     text.push_str(&format!("  The adversary {}.\n\n", adversary(o)));
     let row = |f: &Figure| vec![value(f), f.about.clone(), f.name.clone()];
     text.push_str(&table(&o.told.iter().map(row).collect::<Vec<_>>()));

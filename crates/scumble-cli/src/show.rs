@@ -43,7 +43,7 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
 }
 
 /// A number as people read it: whole, a short fraction with its decimal, or a decimal.
-fn number(n: &Number) -> String {
+pub fn number(n: &Number) -> String {
     match (&n.value, &n.exact) {
         (None, _) => "∞".into(),
         (Some(value), Some(exact)) if exact.contains('/') && exact.len() <= 9 => format!("{exact} ≈ {value:.4}"),

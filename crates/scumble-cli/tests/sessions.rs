@@ -116,6 +116,7 @@ pages! {
     register: "register.md",
     anatomy: "anatomy.md",
     witness: "witness.md",
+    statistics: "statistics.md",
 }
 
 /// The example in the repository is the one that the command writes.

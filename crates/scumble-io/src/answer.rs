@@ -4,7 +4,7 @@
 
 use scumble::algorithm::Requirement;
 use scumble::class::EquivalenceClass;
-use scumble::exact::{Fraction, Ratio};
+use scumble::exact::{Fraction, Ratio, Rational};
 use scumble::model::{Belief, Concern, Measured};
 use scumble::perturb::Change;
 use scumble::policy::Policy;
@@ -222,6 +222,12 @@ pub struct Figures {
 
 impl From<Ratio> for Number {
     fn from(r: Ratio) -> Number {
+        Number { value: Some(r.to_f64()), exact: Some(r.to_string()) }
+    }
+}
+
+impl From<&Rational> for Number {
+    fn from(r: &Rational) -> Number {
         Number { value: Some(r.to_f64()), exact: Some(r.to_string()) }
     }
 }

@@ -173,7 +173,9 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
         let start = std::time::Instant::now();
         match attack.run(scene, &|done, all| options.watcher.at(done, all)) {
             Ok(report) => results.push(told(entry.name, parameters, report, &material, options, &mut people)),
-            Err(problem) if names.is_empty() => skipped.push(format!("`{}` was left out: {}", entry.name, problem.message)),
+            Err(problem) if names.is_empty() => {
+                skipped.push(format!("`{}` was left out: {}", entry.name, problem.message))
+            }
             Err(problem) => return Err(problem.into()),
         }
         seconds.insert(entry.name.into(), start.elapsed().as_secs_f64());
@@ -188,7 +190,8 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
         draw(file, &charts)?;
     }
     let results: Vec<Outcome> = results.into_iter().map(|(r, _)| r).collect();
-    let failed = failed(&conditions, &results)?;
+    let figures: Vec<Figures<'_>> = results.iter().map(|r| (r.attack.as_str(), &r.figures)).collect();
+    let failed = failed(&conditions, &figures)?;
     Ok(Attacked {
         version: VERSION,
         releases: options.releases.iter().map(|r| r.display().to_string()).collect(),
@@ -218,18 +221,7 @@ fn wanted(names: &[String], options: &Options<'_>) -> Result<Wanted, Problems> {
     if names.is_empty() {
         entries = ATTACKS.iter().collect();
     }
-    let mut given: BTreeMap<String, String> = BTreeMap::new();
-    for text in &options.with {
-        match text.split_once('=') {
-            Some((key, value)) => drop(given.insert(key.trim().to_owned(), value.trim().to_owned())),
-            None => problems.push(Problem::new(format!("`--with {text}` has no `=`")).hint("write `--with key=value`")),
-        }
-    }
-    let known = || entries.iter().flat_map(|e| e.parameters).map(|p| p.name);
-    for key in given.keys().filter(|k| !known().any(|p| p == *k)) {
-        let problem = Problem::new(format!("none of these attacks has a parameter `{key}`"));
-        problems.push(problem.hint(did_you_mean(key, known())));
-    }
+    let given = given(&options.with, || entries.iter().flat_map(|e| e.parameters).map(|p| p.name), &mut problems);
     let mut wanted = Vec::new();
     for entry in entries {
         match Parameters::read(entry.name, entry.parameters, &given) {
@@ -240,6 +232,26 @@ fn wanted(names: &[String], options: &Options<'_>) -> Result<Wanted, Problems> {
         }
     }
     problems.or(wanted)
+}
+
+/// Parameters as they are given, `key=value`; each must be known to an attack.
+pub(crate) fn given<'a, K: Iterator<Item = &'a str>>(
+    with: &[String],
+    known: impl Fn() -> K,
+    problems: &mut Problems,
+) -> BTreeMap<String, String> {
+    let mut given: BTreeMap<String, String> = BTreeMap::new();
+    for text in with {
+        match text.split_once('=') {
+            Some((key, value)) => drop(given.insert(key.trim().to_owned(), value.trim().to_owned())),
+            None => problems.push(Problem::new(format!("`--with {text}` has no `=`")).hint("write `--with key=value`")),
+        }
+    }
+    for key in given.keys().filter(|k| !known().any(|p| p == *k)) {
+        let problem = Problem::new(format!("none of these attacks has a parameter `{key}`"));
+        problems.push(problem.hint(did_you_mean(key, known())));
+    }
+    given
 }
 
 /// What an attack lacks, and the remedy.
@@ -432,7 +444,8 @@ fn told_membership(table: &Columns, options: &Options<'_>) -> Result<Vec<Option<
         let words: Vec<Option<In>> = column.values.iter().map(word).collect();
         let strange = column.codes.iter().filter(|&&c| words[c as usize].is_none()).count();
         if strange > 0 {
-            let message = format!("column `{name}` of the register says something else than yes or no for {strange} people");
+            let message =
+                format!("column `{name}` of the register says something else than yes or no for {strange} people");
             problems.push(Problem::new(message).hint("write `yes`, `no`, or nothing where it is not known"));
         }
         let of = |code: &u32| words[*code as usize].unwrap_or(In::Maybe);
@@ -452,12 +465,15 @@ fn read_truth(
     let attribute = &scene.attribute;
     if !header.contains(attribute) {
         let hint = did_you_mean(attribute, header.iter().map(String::as_str));
-        return Err(Problem::new(format!("the truth `{}` has no column `{attribute}`", path.display())).hint(hint).into());
+        return Err(Problem::new(format!("the truth `{}` has no column `{attribute}`", path.display()))
+            .hint(hint)
+            .into());
     }
     let mut wanted = vec![attribute.clone()];
     wanted.extend(options.name.clone().filter(|n| header.contains(n)));
     options.watcher.phase("reading the truth");
-    let read = columns::read(path, &ReadOptions::default(), Some(&wanted), &|done, total| options.watcher.at(done, total))?;
+    let read =
+        columns::read(path, &ReadOptions::default(), Some(&wanted), &|done, total| options.watcher.at(done, total))?;
     let column = |name: &str| read.columns.iter().find(|c| c.name == name);
     let Some(values) = column(attribute) else { return Ok(Vec::new()) };
     let code: HashMap<&str, u32> = scene.values.iter().map(String::as_str).zip(0..).collect();
@@ -622,11 +638,15 @@ fn draw(file: &Path, charts: &[(&str, &Chart)]) -> Result<(), Problems> {
 fn beside(file: &Path, attack: &str) -> PathBuf {
     let part = |p: Option<&std::ffi::OsStr>| p.map_or(String::new(), |p| p.to_string_lossy().into_owned());
     let (stem, extension) = (part(file.file_stem()), part(file.extension()));
-    file.with_file_name(if extension.is_empty() { format!("{stem}-{attack}") } else { format!("{stem}-{attack}.{extension}") })
+    file.with_file_name(if extension.is_empty() {
+        format!("{stem}-{attack}")
+    } else {
+        format!("{stem}-{attack}.{extension}")
+    })
 }
 
 /// A condition on a figure.
-struct Condition {
+pub(crate) struct Condition {
     text: String,
     /// Of this attack only.
     attack: Option<String>,
@@ -638,11 +658,12 @@ struct Condition {
 }
 
 /// Reads conditions such as `pvp_100 > 0.01` or `intersection.pvp_100>=1%`.
-fn conditions(texts: &[String]) -> Result<Vec<Condition>, Problems> {
+pub(crate) fn conditions(texts: &[String]) -> Result<Vec<Condition>, Problems> {
     let mut problems = Problems::default();
     let mut conditions = Vec::new();
     for text in texts {
-        let found = [">=", "<=", ">", "<"].iter().find_map(|op| text.split_once(op).map(|(a, b)| (*op, a.trim(), b.trim())));
+        let found =
+            [">=", "<=", ">", "<"].iter().find_map(|op| text.split_once(op).map(|(a, b)| (*op, a.trim(), b.trim())));
         let number = |t: &str| match t.strip_suffix('%') {
             Some(percent) => percent.trim().parse::<f64>().ok().map(|p| p / 100.0),
             None => t.parse::<f64>().ok(),
@@ -664,22 +685,25 @@ fn conditions(texts: &[String]) -> Result<Vec<Condition>, Problems> {
     problems.or(conditions)
 }
 
-/// The conditions that are met.
-fn failed(conditions: &[Condition], outcomes: &[Outcome]) -> Result<Vec<String>, Problems> {
+/// Figures of an attack by name.
+pub(crate) type Figures<'a> = (&'a str, &'a BTreeMap<String, f64>);
+
+/// The conditions that are met by the figures of attacks.
+pub(crate) fn failed(conditions: &[Condition], figures: &[Figures<'_>]) -> Result<Vec<String>, Problems> {
     let mut problems = Problems::default();
     let mut failed = Vec::new();
     for c in conditions {
         let mut seen = false;
-        for outcome in outcomes.iter().filter(|o| c.attack.as_ref().is_none_or(|a| *a == o.attack)) {
-            let Some(&value) = outcome.figures.get(&c.figure) else { continue };
+        for (attack, figures) in figures.iter().filter(|(name, _)| c.attack.as_ref().is_none_or(|a| a == name)) {
+            let Some(&value) = figures.get(&c.figure) else { continue };
             seen = true;
             let beyond = if c.above { value > c.limit } else { value < c.limit };
             if beyond || c.or_equal && value == c.limit {
-                failed.push(format!("{}: {} is {value}", c.text, outcome.attack));
+                failed.push(format!("{}: {attack} is {value}", c.text));
             }
         }
         if !seen {
-            let known = outcomes.iter().flat_map(|o| o.figures.keys().map(String::as_str));
+            let known = figures.iter().flat_map(|(_, figures)| figures.keys().map(String::as_str));
             let problem = Problem::new(format!("no attack that was carried out has a figure `{}`", c.figure));
             problems.push(problem.hint(did_you_mean(&c.figure, known)));
         }

@@ -2,9 +2,9 @@
 //! call.
 
 mod anatomized;
-pub mod attack;
 pub mod answer;
 mod arrow;
+pub mod attack;
 pub mod check;
 pub mod columns;
 pub mod compare;
@@ -19,6 +19,7 @@ pub mod reproduce;
 pub mod source;
 pub mod staging;
 pub mod why;
+pub mod statistics;
 pub mod write;
 
 /// The reason of an I/O error in plain words, without the operating system's number.

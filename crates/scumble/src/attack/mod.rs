@@ -14,6 +14,7 @@ mod locate;
 mod naming;
 mod record_linkage;
 mod scene;
+pub mod statistics;
 mod table_linkage;
 
 pub use inference::refused;
