@@ -6,7 +6,7 @@ use scumble::catalogue::{METRICS, MODELS, Parameters};
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::encode::{encode, encode_guard};
 use scumble::exact::{Ratio, effective_l};
-use scumble::model::{Belief, Concern, Distance, Measured, Reading, beliefs, distance, frontier, smallest_c};
+use scumble::model::{Belief, Concern, Distance, Measured, Reading, Told, beliefs, distance, frontier, smallest_c};
 use scumble::policy::Policy;
 use scumble::publish::{Judgement, Outcome, judge, make};
 use scumble::query::Query;
@@ -322,7 +322,9 @@ impl Case {
         let sensitive = &release.sensitive[0];
         let population = people(self.register.as_ref().ok_or("no register")?)?.among(&release.quasi, Some(sensitive));
         let places: Vec<u32> = population.known().iter().map(|&i| 2 * who[i].first).collect();
-        let found = beliefs(&population, class, 0, reading, &places).ok_or("nothing is believed of such a person")?;
+        let Some(Told::Beliefs(found)) = beliefs(&population, class, 0, reading, &[places]).pop() else {
+            return Err("nothing is believed of such a person".into());
+        };
         let exact = |f: &scumble::exact::Fraction| f.ratio().map_or_else(String::new, |r| r.to_string());
         let show =
             |b: &Belief| format!("{} {} -> {}", sensitive.taxonomy.leaf(b.value), exact(&b.prior), exact(&b.posterior));

@@ -7,16 +7,28 @@ use crate::catalogue::Entry;
 use crate::problem::Problem;
 
 mod attribute_linkage;
+mod bayes;
+mod implications;
 mod locate;
+mod negation;
 mod record_linkage;
 mod scene;
+mod skyline;
 mod table_linkage;
 
 pub use locate::{Candidate, Whereabouts, locate};
 pub use scene::{Alike, Crowd, In, Knowledge, Membership, Scene, View};
 
 /// Every attack. A new one is a file and a line here (and its `mod` line above).
-pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[record_linkage::ENTRY, attribute_linkage::ENTRY, table_linkage::ENTRY];
+pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[
+    record_linkage::ENTRY,
+    attribute_linkage::ENTRY,
+    table_linkage::ENTRY,
+    bayes::ENTRY,
+    negation::ENTRY,
+    implications::ENTRY,
+    skyline::ENTRY,
+];
 
 /// A way to find out something about people from releases.
 pub trait Attack: Send + Sync {
@@ -41,6 +53,8 @@ pub struct Needs {
 pub struct Report {
     /// Numbers over all people, or over the release.
     pub figures: Vec<Figure>,
+    /// The people, where the attack tells more kinds apart than the scene; see [`Report::crowd`].
+    pub people: Option<Crowd>,
     /// What she believes of everybody, by kind; where the attack looks for people.
     pub beliefs: Option<Beliefs>,
     /// How much everybody is at risk, by kind, where that is not the belief in the likeliest value.
@@ -51,6 +65,13 @@ pub struct Report {
     pub findings: Vec<String>,
     /// What the reader must bear in mind.
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// The people whose kinds the beliefs and the risk are about.
+    pub fn crowd<'a>(&'a self, scene: &'a Scene) -> Option<&'a Crowd> {
+        self.people.as_ref().or(scene.people.as_ref())
+    }
 }
 
 /// A number that an attack comes to.
