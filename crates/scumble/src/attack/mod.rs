@@ -8,6 +8,7 @@ use crate::problem::Problem;
 
 mod attribute_linkage;
 mod bayes;
+mod definetti;
 mod implications;
 mod locate;
 mod negation;
@@ -28,6 +29,7 @@ pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[
     negation::ENTRY,
     implications::ENTRY,
     skyline::ENTRY,
+    definetti::ENTRY,
 ];
 
 /// A way to find out something about people from releases.
@@ -169,17 +171,22 @@ impl Beliefs {
     /// Figures that every attack on people's values has: how many are certain, how sure she is of the others; and the
     /// curve of confidence.
     pub fn summary(&self, crowd: &Crowd) -> (Vec<Figure>, Chart) {
-        let all = crowd.people().max(1);
+        self.summary_of(&crowd.kinds.iter().map(|k| k.people).collect::<Vec<u64>>())
+    }
+
+    /// The same, of so many people of each kind.
+    fn summary_of(&self, people: &[u64]) -> (Vec<Figure>, Chart) {
+        let all = people.iter().sum::<u64>().max(1);
         let mut sure: Vec<(f64, u64)> = Vec::new();
         let (mut certain, mut nothing, mut sum) = (0u64, 0u64, 0.0);
-        for (kind, alike) in crowd.kinds.iter().enumerate() {
+        for (kind, &people) in people.iter().enumerate() {
             let Some((_, p)) = self.best(kind) else {
-                nothing += alike.people;
+                nothing += people;
                 continue;
             };
-            certain += if self.of(kind).len() == 1 { alike.people } else { 0 };
-            sum += p * alike.people as f64;
-            sure.push((p, alike.people));
+            certain += if self.of(kind).len() == 1 { people } else { 0 };
+            sum += p * people as f64;
+            sure.push((p, people));
         }
         let share = |people: u64| people as f64 / all as f64;
         let at_least = |c: f64| share(sure.iter().filter(|(p, _)| *p >= c).map(|(_, n)| n).sum());
