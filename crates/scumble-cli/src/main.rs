@@ -1,5 +1,6 @@
 //! The `scumble` command: arguments in, answers out. Decisions are made in the libraries.
 
+mod attack;
 mod example;
 mod show;
 mod taxonomy;
@@ -89,6 +90,10 @@ enum Command {
         #[command(flatten)]
         dialect: DialectArguments,
     },
+    /// Attack releases as an adversary would who knows some people, and say what she finds out
+    ///
+    /// Exit status: 0, or 1 if a condition of `--fail-on` is met.
+    Attack(Box<attack::Arguments>),
     /// Estimate how many records have each value of a column that was randomized (`perturb = { keep = … }`)
     Estimate {
         /// A release's folder
@@ -136,7 +141,7 @@ enum Command {
         #[command(subcommand)]
         command: taxonomy::Command,
     },
-    /// Print the manual page of a model, algorithm, metric or perturbation; without a name, list them
+    /// Print the manual page of a model, algorithm, attack, metric or perturbation; without a name, list them
     Explain {
         /// For example `k-anonymity`
         name: Option<String>,
@@ -272,6 +277,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
         Command::Inspect { data, draft, max_columns, show_values, dialect } => {
             inspect_command(&data, draft, max_columns, show_values, &dialect)
         }
+        Command::Attack(arguments) => attack::run(*arguments),
         Command::Estimate { release, column } => {
             let answer = scumble_io::estimate::estimate(&release, &column)?;
             Ok(Answer { text: show::estimated(&answer), json: to_json(&answer)?, yes: true })
@@ -313,7 +319,7 @@ fn explain(name: Option<&str>) -> Result<Answer, Problems> {
     };
     let page = catalogue::explain(name).ok_or_else(|| {
         let hint = catalogue::did_you_mean(name, everything.iter().map(|(_, name, _)| *name));
-        Problem::new(format!("there is no model, algorithm, metric or perturbation `{name}`")).hint(hint)
+        Problem::new(format!("there is no model, algorithm, attack, metric or perturbation `{name}`")).hint(hint)
     })?;
     Ok(Answer { json: serde_json::json!({ "name": name, "page": page }), text: page, yes: true })
 }

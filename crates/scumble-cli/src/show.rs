@@ -37,7 +37,8 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
-fn counted(n: u64, one: &str, many: &str) -> String {
+/// A number with its noun.
+pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { many })
 }
 

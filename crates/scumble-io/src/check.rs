@@ -490,14 +490,20 @@ struct Meaning<'a> {
 /// Which values of a column will be asked about, given its name, its rule and its labels.
 pub(crate) type Named<'a> = &'a dyn Fn(&str, Option<&Rule>, &[&str]) -> Vec<String>;
 
+/// Refuses what is not the folder of a release.
+pub(crate) fn must_be_release(folder: &Path) -> Result<(), Problems> {
+    if folder.join(manifest::FILE).exists() {
+        return Ok(());
+    }
+    Err(Problem::new(format!("`{}` is not the folder of a release", folder.display()))
+        .hint("it should hold `manifest.json` and the data")
+        .into())
+}
+
 /// Reads a published release so that its values, and those that are named, mean something. Returns what the reader
 /// should know beside it.
 pub(crate) fn open(folder: &Path, named: Named<'_>, watcher: &dyn Watcher) -> Result<(Release, Vec<String>), Problems> {
-    if !folder.join(manifest::FILE).exists() {
-        return Err(Problem::new(format!("`{}` is not the folder of a release", folder.display()))
-            .hint("it should hold `manifest.json` and the data")
-            .into());
-    }
+    must_be_release(folder)?;
     let m = manifest::read(folder)?;
     let file = folder.join(&m.data.file);
     let plan = from_manifest(&m, folder, file)?;

@@ -2,6 +2,7 @@
 //! call.
 
 mod anatomized;
+pub mod attack;
 pub mod answer;
 mod arrow;
 pub mod check;

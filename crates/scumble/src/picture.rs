@@ -673,3 +673,5 @@ fn escape(text: &str) -> String {
     }
     out
 }
+/// TEMPORARY
+pub fn lines(_: &crate::attack::Chart) -> String { String::new() }

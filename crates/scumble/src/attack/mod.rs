@@ -9,7 +9,9 @@ use crate::problem::Problem;
 mod attribute_linkage;
 mod bayes;
 mod definetti;
+pub mod facts;
 mod implications;
+mod intersection;
 mod locate;
 mod negation;
 mod record_linkage;
@@ -30,6 +32,7 @@ pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[
     implications::ENTRY,
     skyline::ENTRY,
     definetti::ENTRY,
+    intersection::ENTRY,
 ];
 
 /// A way to find out something about people from releases.

@@ -19,6 +19,8 @@ pub struct Scene {
     pub releases: Vec<View>,
     /// The people she knows, if any.
     pub people: Option<Crowd>,
+    /// What else she knows of them.
+    pub known: Vec<Known>,
     /// People with quasi-identifiers and the sensitive attribute: what she believes without the releases, if she does.
     pub reference: Option<Register>,
     /// Makes what is sampled reproducible.
@@ -140,7 +142,7 @@ impl Scene {
             views.push(View { name, release, groups });
         }
         let people = knowledge.map(|k| Crowd::new(&views, k)).transpose()?;
-        Ok(Scene { attribute, values, releases: views, people, reference: None, seed })
+        Ok(Scene { attribute, values, releases: views, people, known: Vec::new(), reference: None, seed })
     }
 
     /// The code of every value of the attribute in a release, by leaf.
@@ -166,7 +168,7 @@ impl Scene {
 
     /// What the releases say about the people, for the inference engine. The first kinds are those of the register, in
     /// their order; after them stand the strangers: records of whom the register does not say whose they are.
-    pub fn evidence(&self, known: &[Known]) -> Result<Evidence, Problem> {
+    pub fn evidence(&self) -> Result<Evidence, Problem> {
         let crowd = self.people()?;
         let located = |alike: &Alike| {
             let place = |(whereabouts, &(set, is_in)): (&Whereabouts, &(u32, In))| {
@@ -184,7 +186,7 @@ impl Scene {
         kinds.extend(self.strangers(crowd));
         let groups: Vec<Vec<Vec<(u32, u64)>>> = self.releases.iter().map(|view| view.groups.clone()).collect();
         let evidence = Evidence::new(&groups, kinds);
-        Ok(if known.is_empty() { evidence } else { evidence.knowing(known) })
+        Ok(if self.known.is_empty() { evidence } else { evidence.knowing(&self.known) })
     }
 
     /// People who fit many groups of many releases have as many outcomes as there are ways to combine them.
