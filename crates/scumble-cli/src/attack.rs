@@ -111,7 +111,8 @@ fn shown(a: &Attacked) -> String {
 }
 
 fn one(o: &Outcome, attribute: &str) -> String {
-    let mut text = format!("{}: {attribute}, {}\n", o.attack, counted(o.adversary.releases as u64, "release", "releases"));
+    let mut text =
+        format!("{}: {attribute}, {}\n", o.attack, counted(o.adversary.releases as u64, "release", "releases"));
     text.push_str(&format!("  The adversary {}.\n\n", adversary(o)));
     let row = |f: &Figure| vec![value(f), f.about.clone(), f.name.clone()];
     text.push_str(&table(&o.told.iter().map(row).collect::<Vec<_>>()));

@@ -172,7 +172,9 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
         let start = std::time::Instant::now();
         match attack.run(scene, &|done, all| options.watcher.at(done, all)) {
             Ok(report) => results.push(told(entry.name, parameters, report, &material, options, &mut people)),
-            Err(problem) if names.is_empty() => skipped.push(format!("`{}` was left out: {}", entry.name, problem.message)),
+            Err(problem) if names.is_empty() => {
+                skipped.push(format!("`{}` was left out: {}", entry.name, problem.message))
+            }
             Err(problem) => return Err(problem.into()),
         }
         seconds.insert(entry.name.into(), start.elapsed().as_secs_f64());
@@ -424,7 +426,8 @@ fn told_membership(table: &Columns, options: &Options<'_>) -> Result<Vec<Option<
         let words: Vec<Option<In>> = column.values.iter().map(word).collect();
         let strange = column.codes.iter().filter(|&&c| words[c as usize].is_none()).count();
         if strange > 0 {
-            let message = format!("column `{name}` of the register says something else than yes or no for {strange} people");
+            let message =
+                format!("column `{name}` of the register says something else than yes or no for {strange} people");
             problems.push(Problem::new(message).hint("write `yes`, `no`, or nothing where it is not known"));
         }
         let of = |code: &u32| words[*code as usize].unwrap_or(In::Maybe);
@@ -444,12 +447,15 @@ fn read_truth(
     let attribute = &scene.attribute;
     if !header.contains(attribute) {
         let hint = did_you_mean(attribute, header.iter().map(String::as_str));
-        return Err(Problem::new(format!("the truth `{}` has no column `{attribute}`", path.display())).hint(hint).into());
+        return Err(Problem::new(format!("the truth `{}` has no column `{attribute}`", path.display()))
+            .hint(hint)
+            .into());
     }
     let mut wanted = vec![attribute.clone()];
     wanted.extend(options.name.clone().filter(|n| header.contains(n)));
     options.watcher.phase("reading the truth");
-    let read = columns::read(path, &ReadOptions::default(), Some(&wanted), &|done, total| options.watcher.at(done, total))?;
+    let read =
+        columns::read(path, &ReadOptions::default(), Some(&wanted), &|done, total| options.watcher.at(done, total))?;
     let column = |name: &str| read.columns.iter().find(|c| c.name == name);
     let Some(values) = column(attribute) else { return Ok(Vec::new()) };
     let code: HashMap<&str, u32> = scene.values.iter().map(String::as_str).zip(0..).collect();
@@ -614,7 +620,11 @@ fn draw(file: &Path, charts: &[(&str, &Chart)]) -> Result<(), Problems> {
 fn beside(file: &Path, attack: &str) -> PathBuf {
     let part = |p: Option<&std::ffi::OsStr>| p.map_or(String::new(), |p| p.to_string_lossy().into_owned());
     let (stem, extension) = (part(file.file_stem()), part(file.extension()));
-    file.with_file_name(if extension.is_empty() { format!("{stem}-{attack}") } else { format!("{stem}-{attack}.{extension}") })
+    file.with_file_name(if extension.is_empty() {
+        format!("{stem}-{attack}")
+    } else {
+        format!("{stem}-{attack}.{extension}")
+    })
 }
 
 /// A condition on a figure.
@@ -634,7 +644,8 @@ fn conditions(texts: &[String]) -> Result<Vec<Condition>, Problems> {
     let mut problems = Problems::default();
     let mut conditions = Vec::new();
     for text in texts {
-        let found = [">=", "<=", ">", "<"].iter().find_map(|op| text.split_once(op).map(|(a, b)| (*op, a.trim(), b.trim())));
+        let found =
+            [">=", "<=", ">", "<"].iter().find_map(|op| text.split_once(op).map(|(a, b)| (*op, a.trim(), b.trim())));
         let number = |t: &str| match t.strip_suffix('%') {
             Some(percent) => percent.trim().parse::<f64>().ok().map(|p| p / 100.0),
             None => t.parse::<f64>().ok(),

@@ -2,9 +2,9 @@
 //! call.
 
 mod anatomized;
-pub mod attack;
 pub mod answer;
 mod arrow;
+pub mod attack;
 pub mod check;
 pub mod columns;
 pub mod compare;

@@ -674,4 +674,6 @@ fn escape(text: &str) -> String {
     out
 }
 /// TEMPORARY
-pub fn lines(_: &crate::attack::Chart) -> String { String::new() }
+pub fn lines(_: &crate::attack::Chart) -> String {
+    String::new()
+}

@@ -253,3 +253,28 @@ impl<'a> Chain<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::deal::Deal;
+    use super::super::exact;
+    use super::*;
+    use crate::exact::Ratio;
+
+    /// What is sampled is what is counted, but for what the standard error allows.
+    #[test]
+    fn samples_are_near_what_is_counted() {
+        for seed in 0..12 {
+            let deal = Deal::random(seed);
+            let exactly = exact::count(&deal, Ratio::whole(1)).expect("few ways");
+            let sampled = sample(&deal, 1.0, 4000, seed, &|_, _| ());
+            let errors = sampled.errors.expect("it is sampled");
+            for (place, p) in exactly.iter().enumerate() {
+                let (found, p) = (sampled.believed[place], p.to_f64());
+                // Eight chains tell the error only roughly.
+                assert!((found - p).abs() <= 6.0 * errors[place] + 0.005, "seed {seed}: {found} for {p}");
+                assert!(errors[place] < 0.03, "seed {seed}: {}", errors[place]);
+            }
+        }
+    }
+}

@@ -229,3 +229,24 @@ fn by_equal_values(view: &View, crowd: &Crowd, release: usize, deal: &Deal) -> V
     };
     (0..crowd.kinds.len()).map(of_kind).collect()
 }
+
+#[cfg(test)]
+impl Deal {
+    /// A few people in groups, with strangers and people who are not in the release.
+    pub fn random(seed: u64) -> Deal {
+        use rand::{RngExt, SeedableRng};
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+        let mut histograms: Vec<Vec<(u32, u64)>> = Vec::new();
+        let (mut seated, mut columns) = (Vec::new(), vec![Vec::new(), Vec::new()]);
+        for group in 0..3 {
+            let labels = (0..3u32).map(|label| (label, rng.random_range(0..=2u64))).filter(|(_, n)| *n > 0);
+            histograms.push(labels.collect());
+            for _ in 0..rng.random_range(1..=3) {
+                seated.push(Seated { group, row: columns[0].len() as u32, people: rng.random_range(1..=2) });
+                columns[0].push(rng.random_range(0..2));
+                columns[1].push(rng.random_range(0..3));
+            }
+        }
+        Deal::new(&histograms, 3, seated, columns, 0)
+    }
+}
