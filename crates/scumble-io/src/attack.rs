@@ -518,7 +518,7 @@ fn told(
         notes: std::mem::take(&mut report.notes),
     };
     let mut figures = std::mem::take(&mut report.figures);
-    if let Some(crowd) = &scene.people {
+    if let Some(crowd) = report.crowd(scene) {
         if let (Some(beliefs), Some(truth)) = (&report.beliefs, &material.truth) {
             figures.extend(score(crowd, beliefs, truth));
         }

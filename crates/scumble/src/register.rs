@@ -187,7 +187,7 @@ impl Register {
 }
 
 /// Where a text stands on an attribute.
-fn place(taxonomy: &Taxonomy, text: &str) -> Place {
+pub(crate) fn place(taxonomy: &Taxonomy, text: &str) -> Place {
     match taxonomy.find(text) {
         Some(leaf) => 2 * leaf,
         None => taxonomy.leaf_below(text).map_or(OUTSIDE, |leaf| 2 * leaf + 1),

@@ -117,13 +117,10 @@ impl AttributeLinkage {
 
 impl Rule<'_> {
     fn words(&self, scene: &Scene) -> String {
-        let release = &self.view.release;
-        let class = &release.classes[self.group];
-        let shown: Vec<String> =
-            release.quasi.iter().zip(release.labels(class)).map(|(a, label)| format!("{} = {label}", a.name)).collect();
         let (with, all) = self.counts;
         let value = &scene.values[self.value as usize];
-        format!("{} → {} = {value}: {with} of {all} records", shown.join(", "), scene.attribute)
+        let shown = self.view.shown(self.group);
+        format!("{shown} → {} = {value}: {with} of {all} records", scene.attribute)
     }
 }
 

@@ -7,13 +7,18 @@ use crate::catalogue::Entry;
 use crate::problem::Problem;
 
 mod attribute_linkage;
+mod bayes;
+mod definetti;
 pub mod facts;
+mod implications;
 mod inference;
 mod intersection;
 mod locate;
 mod naming;
+mod negation;
 mod record_linkage;
 mod scene;
+mod skyline;
 pub mod statistics;
 mod table_linkage;
 
@@ -27,6 +32,11 @@ pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[
     record_linkage::ENTRY,
     attribute_linkage::ENTRY,
     table_linkage::ENTRY,
+    bayes::ENTRY,
+    negation::ENTRY,
+    implications::ENTRY,
+    skyline::ENTRY,
+    definetti::ENTRY,
     intersection::ENTRY,
     inference::ENTRY,
 ];
@@ -54,6 +64,8 @@ pub struct Needs {
 pub struct Report {
     /// Numbers over all people, or over the release.
     pub figures: Vec<Figure>,
+    /// The people, where the attack tells more kinds apart than the scene; see [`Report::crowd`].
+    pub people: Option<Crowd>,
     /// What she believes of everybody, by kind; where the attack looks for people.
     pub beliefs: Option<Beliefs>,
     /// How much everybody is at risk, by kind, where that is not the belief in the likeliest value.
@@ -64,6 +76,13 @@ pub struct Report {
     pub findings: Vec<String>,
     /// What the reader must bear in mind.
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// The people whose kinds the beliefs and the risk are about.
+    pub fn crowd<'a>(&'a self, scene: &'a Scene) -> Option<&'a Crowd> {
+        self.people.as_ref().or(scene.people.as_ref())
+    }
 }
 
 /// A number that an attack comes to.
@@ -161,17 +180,22 @@ impl Beliefs {
     /// Figures that every attack on people's values has: how many are certain, how sure she is of the others; and the
     /// curve of confidence.
     pub fn summary(&self, crowd: &Crowd) -> (Vec<Figure>, Chart) {
-        let all = crowd.people().max(1);
+        self.summary_of(&crowd.kinds.iter().map(|k| k.people).collect::<Vec<u64>>())
+    }
+
+    /// The same, of so many people of each kind.
+    fn summary_of(&self, people: &[u64]) -> (Vec<Figure>, Chart) {
+        let all = people.iter().sum::<u64>().max(1);
         let mut sure: Vec<(f64, u64)> = Vec::new();
         let (mut certain, mut nothing, mut sum) = (0u64, 0u64, 0.0);
-        for (kind, alike) in crowd.kinds.iter().enumerate() {
+        for (kind, &people) in people.iter().enumerate() {
             let Some((_, p)) = self.best(kind) else {
-                nothing += alike.people;
+                nothing += people;
                 continue;
             };
-            certain += if self.of(kind).len() == 1 { alike.people } else { 0 };
-            sum += p * alike.people as f64;
-            sure.push((p, alike.people));
+            certain += if self.of(kind).len() == 1 { people } else { 0 };
+            sum += p * people as f64;
+            sure.push((p, people));
         }
         let share = |people: u64| people as f64 / all as f64;
         let at_least = |c: f64| share(sure.iter().filter(|(p, _)| *p >= c).map(|(_, n)| n).sum());

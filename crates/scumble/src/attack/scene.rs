@@ -27,6 +27,8 @@ pub struct Scene {
     pub statements: Vec<String>,
     /// What the person of a row of the register is called.
     pub name: Box<dyn Fn(usize) -> String + Send + Sync>,
+    /// People with quasi-identifiers and the sensitive attribute: what she believes without the releases, if she does.
+    pub reference: Option<Register>,
     /// Makes what is sampled reproducible.
     pub seed: u64,
 }
@@ -39,6 +41,15 @@ pub struct View {
     pub release: Release,
     /// For each class the values with their counts, rising: codes of the scene.
     pub groups: Vec<Vec<(u32, u64)>>,
+}
+
+impl View {
+    /// What a class shows, in words.
+    pub(super) fn shown(&self, group: usize) -> String {
+        let labels = self.release.labels(&self.release.classes[group]);
+        let pairs = self.release.quasi.iter().zip(labels).map(|(a, label)| format!("{} = {label}", a.name));
+        pairs.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// What a register says about membership in the releases.
@@ -64,11 +75,14 @@ pub enum In {
 }
 
 /// The people of a register, located in every release.
+#[derive(Clone, Debug)]
 pub struct Crowd {
     /// What the register says about membership.
     pub membership: Membership,
     /// The quasi-identifiers that it knows.
     pub known: Vec<String>,
+    /// What the register says of them, and how many people each row stands for.
+    pub register: Register,
     /// The kind of each row of the register.
     pub kind_of: Vec<u32>,
     /// People who are alike: the same candidates in every release.
@@ -113,8 +127,7 @@ impl Scene {
         let mut code: HashMap<String, u32> = HashMap::new();
         let mut views = Vec::new();
         for (name, release) in releases {
-            let at = release.sensitive.iter().position(|a| a.name == attribute && a.hidden.is_none());
-            let at = at.unwrap_or_else(|| unreachable!("`wanted` found it in every release"));
+            let at = column(&release, &attribute);
             let taxonomy = &release.sensitive[at].taxonomy;
             let mut codes = Vec::new();
             for leaf in 0..taxonomy.leaves() as u32 {
@@ -143,10 +156,24 @@ impl Scene {
             people,
             strangers,
             known: Vec::new(),
+            reference: None,
             statements: Vec::new(),
             name: Box::new(|row| format!("row {}", row + 1)),
             seed,
         })
+    }
+
+    /// The code of every value of the attribute in a release, by leaf.
+    pub(super) fn codes(&self, release: usize) -> Vec<u32> {
+        let known: HashMap<&str, u32> = self.values.iter().map(String::as_str).zip(0..).collect();
+        let release = &self.releases[release].release;
+        let taxonomy = &release.sensitive[self.column(release)].taxonomy;
+        (0..taxonomy.leaves() as u32).map(|leaf| known[taxonomy.leaf(leaf)]).collect()
+    }
+
+    /// Where the attribute stands among the sensitive attributes of a release.
+    pub(super) fn column(&self, release: &Release) -> usize {
+        column(release, &self.attribute)
     }
 
     /// The people, or a problem that names who needs them.
@@ -247,6 +274,12 @@ impl Crowd {
 /// So many ways to place people are too many.
 const OUTCOMES: f64 = 1e8;
 
+/// Where a sensitive attribute that all releases have stands in one.
+fn column(release: &Release, attribute: &str) -> usize {
+    let at = release.sensitive.iter().position(|a| a.name == attribute && a.hidden.is_none());
+    at.unwrap_or_else(|| unreachable!("`wanted` found it in every release"))
+}
+
 /// The sensitive attribute that all releases have.
 fn wanted(releases: &[(String, Release)], attribute: Option<&str>) -> Result<String, Problem> {
     let names = |release: &Release| -> Vec<String> {
@@ -317,20 +350,39 @@ impl Crowd {
         }
         let slices: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
         let (kind_of, firsts) = number_tuples(&slices, &sizes);
-        let mut kinds: Vec<Alike> = firsts
-            .iter()
-            .map(|&row| Alike {
-                people: 0,
-                places: (0..views.len())
-                    .map(|r| (whereabouts[r].set_of[row as usize], is_in(r, row as usize)))
-                    .collect(),
-                row,
-            })
-            .collect();
-        for (row, &kind) in kind_of.iter().enumerate() {
-            kinds[kind as usize].people += register.weights.get(row).copied().unwrap_or(1);
+        let places = |&row: &u32| {
+            (0..views.len()).map(|r| (whereabouts[r].set_of[row as usize], is_in(r, row as usize))).collect()
+        };
+        let kinds = firsts.iter().map(|row| Alike { people: 0, places: places(row), row: *row }).collect();
+        let columns = register.columns.iter().filter(|c| names.contains(&c.name)).cloned().collect();
+        let register = Register { columns, weights: register.weights.clone() };
+        let membership = knowledge.membership;
+        Ok(Crowd { membership, known: names, register, kind_of, kinds, whereabouts }.counted())
+    }
+
+    /// The same, with the people of every kind counted.
+    fn counted(mut self) -> Crowd {
+        for (row, &kind) in self.kind_of.iter().enumerate() {
+            self.kinds[kind as usize].people += self.register.weights.get(row).copied().unwrap_or(1);
         }
-        Ok(Crowd { membership: knowledge.membership, known: names, kind_of, kinds, whereabouts })
+        self
+    }
+
+    /// The same people, those who differ in any quasi-identifier told apart: for attacks that draw conclusions from
+    /// quasi-identifiers inside a group.
+    pub fn told_apart(&self) -> Crowd {
+        let columns = &self.register.columns;
+        let slices: Vec<&[u32]> = [&self.kind_of[..]].into_iter().chain(columns.iter().map(|c| &c.codes[..])).collect();
+        let sizes: Vec<u64> =
+            [self.kinds.len() as u64].into_iter().chain(columns.iter().map(|c| c.texts.len() as u64)).collect();
+        let (kind_of, firsts) = number_tuples(&slices, &sizes);
+        let kind = |&row: &u32| {
+            let places = self.kinds[self.kind_of[row as usize] as usize].places.clone();
+            Alike { people: 0, places, row }
+        };
+        let kinds = firsts.iter().map(kind).collect();
+        let (known, register, whereabouts) = (self.known.clone(), self.register.clone(), self.whereabouts.clone());
+        Crowd { membership: self.membership, known, register, kind_of, kinds, whereabouts }.counted()
     }
 
     /// Number of people.

@@ -143,19 +143,39 @@ impl Belief {
     }
 }
 
-/// What is believed of a person of a class: one for every value that the reference gives the person. The person stands at
-/// these places on the quasi-identifiers that the reference knows (twice the leaf code). Nothing if the reference has no
-/// such person among those who fit the class, or cannot judge the class.
+/// What a reference tells about a person of a class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// What is believed of every value that the reference gives the person.
+    Beliefs(Vec<Belief>),
+    /// The reference has no such person among those who fit the class.
+    Nobody,
+    /// It cannot judge: it contradicts the class, or, if the members are known, they are not whole numbers of people or
+    /// there are too many worlds.
+    Nothing,
+}
+
+/// What is believed of people of a class. They stand at these places on the quasi-identifiers that the reference knows
+/// (twice the leaf code).
 pub fn beliefs(
     population: &Population,
     class: &EquivalenceClass,
     attribute: usize,
     reading: Reading,
-    places: &[u32],
-) -> Option<Vec<Belief>> {
+    of: &[Vec<u32>],
+) -> Vec<Told> {
     let people = people(population, &class.region);
-    let told = Beliefs::new(&people, &class.histograms[attribute], reading)?;
-    told.of(&people.get(places)?.shares)
+    let Some(beliefs) = Beliefs::new(&people, &class.histograms[attribute], reading) else {
+        return vec![Told::Nothing; of.len()];
+    };
+    // People with equal shares are alike.
+    let mut known: HashMap<&[(u32, u64)], Told> = HashMap::new();
+    let told = |places: &Vec<u32>| {
+        let Some(person) = people.get(places.as_slice()) else { return Told::Nobody };
+        let told = || beliefs.of(&person.shares).map_or(Told::Nothing, Told::Beliefs);
+        known.entry(&person.shares).or_insert_with(told).clone()
+    };
+    of.iter().map(told).collect()
 }
 
 /// Values with their frequencies, in lowest terms; rising codes.

@@ -35,7 +35,9 @@ mod privacy_skyline;
 mod recursive_l_diversity;
 mod t_closeness;
 
-pub use bayes_optimal::{Belief, Reading, beliefs};
+pub use bayes_optimal::{Belief, Reading, Told, beliefs};
+pub use ck_safety::disclosures_by_implications;
+pub use privacy_skyline::disclosures_by_skyline;
 pub use recursive_l_diversity::{frontier, smallest_c};
 pub use t_closeness::{Distance, distance};
 
