@@ -183,12 +183,11 @@ impl Pair {
     }
 }
 
+/// Outcomes, and how many people have each.
+type Fixed = Vec<(u32, u32)>;
+
 /// Settles some networks: what is fixed, and the parts of those that were split.
-fn settle(
-    networks: &mut [Network],
-    progress: &Progress,
-    work: &mut Work,
-) -> Result<(Vec<(u32, u32)>, Vec<Network>), Infeasible> {
+fn settle(networks: &mut [Network], progress: &Progress, work: &mut Work) -> Result<(Fixed, Vec<Network>), Infeasible> {
     let (mut fixed, mut parts) = (Vec::new(), Vec::new());
     networks.iter_mut().try_for_each(|network| network.settle(progress, work, &mut fixed, &mut parts))?;
     Ok((fixed, parts))

@@ -269,10 +269,10 @@ impl<'a> Reasons<'a> {
     /// Whether these facts alone refute the goal, or each other.
     fn refuted(&self, facts: &[u32], goal: Option<(u32, u32)>, search: bool) -> bool {
         let mut kinds = self.counted(facts);
-        if let Some((kind, _)) = goal {
-            if let Err(at) = kinds.binary_search(&kind) {
-                kinds.insert(at, kind);
-            }
+        if let Some((kind, _)) = goal
+            && let Err(at) = kinds.binary_search(&kind)
+        {
+            kinds.insert(at, kind);
         }
         let part = self.evidence.only(facts, kinds);
         match solve(&part.evidence, search) {
