@@ -1,6 +1,8 @@
 //! The `scumble` command: arguments in, answers out. Decisions are made in the libraries.
 
+mod attack;
 mod example;
+mod reproduce;
 mod show;
 mod taxonomy;
 mod watch;
@@ -24,7 +26,7 @@ struct Arguments {
     #[command(subcommand)]
     command: Command,
     /// Answer as JSON on standard output
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 100)]
     json: bool,
 }
 
@@ -62,6 +64,9 @@ enum Command {
         /// Reproducible randomness, for testing; the manifest says so
         #[arg(long, value_name = "NUMBER")]
         seed: Option<u64>,
+        /// Show whom the witness of a model is about (personal data; not written)
+        #[arg(long)]
+        show_values: bool,
         #[command(flatten)]
         picture: PictureArguments,
     },
@@ -84,11 +89,20 @@ enum Command {
         /// How many people the table is a sample of: estimates how many records are unique among them
         #[arg(long, value_name = "NUMBER")]
         population: Option<u64>,
+        /// Show whom the witness of a model is about (personal data)
+        #[arg(long)]
+        show_values: bool,
         #[command(flatten)]
         picture: PictureArguments,
         #[command(flatten)]
         dialect: DialectArguments,
     },
+    /// Attack releases as an adversary would who knows some people, and say what she finds out
+    ///
+    /// Exit status: 0, or 1 if a condition of `--fail-on` is met.
+    Attack(Box<attack::Arguments>),
+    /// Explain what can be inferred about a person from releases: the published facts that force it
+    Why(Box<attack::WhyArguments>),
     /// Estimate how many records have each value of a column that was randomized (`perturb = { keep = … }`)
     Estimate {
         /// A release's folder
@@ -136,11 +150,15 @@ enum Command {
         #[command(subcommand)]
         command: taxonomy::Command,
     },
-    /// Print the manual page of a model, algorithm, metric or perturbation; without a name, list them
+    /// Print the manual page of a model, algorithm, attack, metric or perturbation; without a name, list them
     Explain {
         /// For example `k-anonymity`
         name: Option<String>,
     },
+    /// Recompute the worked examples and experiments of the literature, and compare
+    ///
+    /// Exit status: 0 if everything is as expected, 1 if not.
+    Reproduce(reproduce::Arguments),
     /// Write the example hospital: data, register, taxonomies, policies
     Example {
         /// Where to
@@ -241,18 +259,29 @@ fn to_json(answer: &impl serde::Serialize) -> Result<serde_json::Value, Problems
 
 fn run(command: Command) -> Result<Answer, Problems> {
     match command {
-        Command::Publish { policy, dry_run, replace, to, seed, picture } => {
+        Command::Publish { policy, dry_run, replace, to, seed, show_values, picture } => {
             let slot = Slot::default();
             watch::clean_up_on_interrupt(&slot);
             let watcher = watch::Terminal::new();
             let picture = picture.wanted();
-            let options = publisher::Options { seed, dry_run, replace, to, picture, slot, watcher: &watcher };
+            let options =
+                publisher::Options { seed, dry_run, replace, show_values, to, picture, slot, watcher: &watcher };
             let answer = publisher::publish(&policy, &options);
             watcher.clear();
             let answer = answer?;
             Ok(Answer { text: show::published(&answer), json: to_json(&answer)?, yes: answer.outcome != "refused" })
         }
-        Command::Check { data, quasi_identifiers, sensitive, policy, register, population, picture, dialect } => {
+        Command::Check {
+            data,
+            quasi_identifiers,
+            sensitive,
+            policy,
+            register,
+            population,
+            show_values,
+            picture,
+            dialect,
+        } => {
             let watcher = watch::Terminal::new();
             let options = check::Options {
                 quasi: quasi_identifiers,
@@ -262,6 +291,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
                 population,
                 picture: picture.wanted(),
                 read: dialect.options(),
+                show_values,
                 watcher: &watcher,
             };
             let answer = check::check(&data, &options);
@@ -272,6 +302,8 @@ fn run(command: Command) -> Result<Answer, Problems> {
         Command::Inspect { data, draft, max_columns, show_values, dialect } => {
             inspect_command(&data, draft, max_columns, show_values, &dialect)
         }
+        Command::Attack(arguments) => attack::run(*arguments),
+        Command::Why(arguments) => attack::why(*arguments),
         Command::Estimate { release, column } => {
             let answer = scumble_io::estimate::estimate(&release, &column)?;
             Ok(Answer { text: show::estimated(&answer), json: to_json(&answer)?, yes: true })
@@ -294,6 +326,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
         }
         Command::Taxonomy { command } => taxonomy::run(command),
         Command::Explain { name } => explain(name.as_deref()),
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Example { folder, seed, patients } => example_command(&folder, seed, patients as usize),
     }
 }
@@ -313,7 +346,7 @@ fn explain(name: Option<&str>) -> Result<Answer, Problems> {
     };
     let page = catalogue::explain(name).ok_or_else(|| {
         let hint = catalogue::did_you_mean(name, everything.iter().map(|(_, name, _)| *name));
-        Problem::new(format!("there is no model, algorithm, metric or perturbation `{name}`")).hint(hint)
+        Problem::new(format!("there is no model, algorithm, attack, metric or perturbation `{name}`")).hint(hint)
     })?;
     Ok(Answer { json: serde_json::json!({ "name": name, "page": page }), text: page, yes: true })
 }

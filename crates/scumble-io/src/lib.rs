@@ -4,6 +4,7 @@
 mod anatomized;
 pub mod answer;
 mod arrow;
+pub mod attack;
 pub mod check;
 pub mod columns;
 pub mod compare;
@@ -14,8 +15,11 @@ pub mod inspect;
 pub mod manifest;
 pub mod publisher;
 pub mod query;
+pub mod reproduce;
 pub mod source;
 pub mod staging;
+pub mod why;
+pub mod statistics;
 pub mod write;
 
 /// The reason of an I/O error in plain words, without the operating system's number.

@@ -18,6 +18,7 @@
 //!   [`picture`]: a partitioning drawn.
 
 pub mod algorithm;
+pub mod attack;
 pub mod catalogue;
 pub mod class;
 pub mod encode;

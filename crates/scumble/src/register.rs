@@ -3,10 +3,14 @@
 //! Models and risks that ask "how many people could this be" count the people of a register who fit a region. A
 //! register is kept as it was read; [`Register::among`] places its people among the attributes of a release.
 
+use crate::catalogue::did_you_mean;
 use crate::class::Run;
 use crate::problem::Problem;
+use crate::query::{Condition, End, Query, Test};
+use crate::scale::{Decimal, parse_date};
 use crate::table::{Attribute, number_tuples};
 use crate::taxonomy::Taxonomy;
+use std::cmp::Ordering;
 
 /// A table of people as texts: a dictionary and a number per person for each column.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +30,28 @@ pub struct RegisterColumn {
     pub texts: Vec<String>,
     /// Which text each person has.
     pub codes: Vec<u32>,
+}
+
+fn admits(condition: &Condition, text: &str) -> bool {
+    let beyond = |end: &Option<End>, inside: Ordering| {
+        end.as_ref().is_none_or(|end| match compare(text, &end.value) {
+            Some(Ordering::Equal) => end.included,
+            order => order == Some(inside),
+        })
+    };
+    match &condition.test {
+        Test::In(values) => values.iter().any(|v| v == text || compare(text, v) == Some(Ordering::Equal)),
+        Test::Range(low, high) => beyond(low, Ordering::Greater) && beyond(high, Ordering::Less),
+    }
+}
+
+/// Compares two numbers or two dates; nothing else has an order.
+fn compare(a: &str, b: &str) -> Option<Ordering> {
+    if let (Some(a), Some(b)) = (Decimal::parse(a), Decimal::parse(b)) {
+        let decimals = a.decimals.max(b.decimals);
+        return Some(a.units(decimals)?.cmp(&b.units(decimals)?));
+    }
+    Some(parse_date(a)?.cmp(&parse_date(b)?))
 }
 
 /// Where a person stands on an attribute: twice the leaf code, or the odd number between two neighbouring leaves of a
@@ -48,8 +74,13 @@ pub struct Population {
     weights: Vec<u64>,
     /// Code of the sensitive attribute of each entry, if the register tells it.
     sensitive: Option<Vec<u32>>,
+    /// The entry of each row of the register; [`NOBODY`] for rows that were left out.
+    entry_of: Vec<u32>,
     tree: Vec<Node>,
 }
+
+/// The entry of a row that stands for nobody.
+const NOBODY: u32 = u32::MAX;
 
 /// Entries `first..end` lie between `low` and `high`. Children of node i are 2i + 1 and 2i + 2.
 #[derive(Clone, Debug)]
@@ -89,6 +120,20 @@ impl Register {
         if self.weights.is_empty() { rows } else { self.weights.iter().sum() }
     }
 
+    /// Which rows meet the conditions of a query. Texts that are both numbers, or both dates, are compared as such.
+    pub fn meeting(&self, query: &Query) -> Result<Vec<bool>, Problem> {
+        let mut rows = vec![true; self.columns.first().map_or(0, |c| c.codes.len())];
+        for condition in &query.conditions {
+            let column = self.columns.iter().find(|c| c.name == condition.attribute).ok_or_else(|| {
+                Problem::new(format!("the register has no column `{}`", condition.attribute))
+                    .hint(did_you_mean(&condition.attribute, self.columns.iter().map(|c| c.name.as_str())))
+            })?;
+            let admitted: Vec<bool> = column.texts.iter().map(|text| admits(condition, text)).collect();
+            rows.iter_mut().zip(&column.codes).for_each(|(row, &code)| *row &= admitted[code as usize]);
+        }
+        Ok(rows)
+    }
+
     /// Places the people among quasi-identifiers and, if given, a sensitive attribute. Columns that the register lacks
     /// tell nothing; people whose sensitive value is unknown to the attribute are left out.
     pub fn among(&self, quasi: &[Attribute], sensitive: Option<&Attribute>) -> Population {
@@ -121,7 +166,9 @@ impl Register {
         let mut entries: Vec<Entry> = firsts
             .iter()
             .zip(weights)
-            .map(|(&first, weight)| Entry {
+            .zip(0..)
+            .map(|((&first, weight), number)| Entry {
+                number,
                 places: (0..known.len()).map(|i| columns[i][first as usize]).collect(),
                 sensitive: if told { columns[known.len()][first as usize] } else { 0 },
                 weight,
@@ -135,12 +182,12 @@ impl Register {
                 }
             }
         }
-        Population::new(quasi.iter().map(|a| a.taxonomy.root()).collect(), known, entries, told)
+        Population::new(quasi.iter().map(|a| a.taxonomy.root()).collect(), known, entries, told, entry_of)
     }
 }
 
 /// Where a text stands on an attribute.
-fn place(taxonomy: &Taxonomy, text: &str) -> Place {
+pub(crate) fn place(taxonomy: &Taxonomy, text: &str) -> Place {
     match taxonomy.find(text) {
         Some(leaf) => 2 * leaf,
         None => taxonomy.leaf_below(text).map_or(OUTSIDE, |leaf| 2 * leaf + 1),
@@ -149,23 +196,36 @@ fn place(taxonomy: &Taxonomy, text: &str) -> Place {
 
 /// Equal people while the tree is built.
 struct Entry {
+    /// Number of the distinct tuple.
+    number: u32,
     places: Box<[Place]>,
     sensitive: u32,
     weight: u64,
 }
 
 impl Population {
-    fn new(roots: Vec<Run>, known: Vec<usize>, mut entries: Vec<Entry>, told: bool) -> Population {
+    fn new(
+        roots: Vec<Run>,
+        known: Vec<usize>,
+        mut entries: Vec<Entry>,
+        told: bool,
+        mut entry_of: Vec<u32>,
+    ) -> Population {
         let mut tree = Vec::new();
         if !entries.is_empty() {
             grow(&mut entries, 0, 0, &mut tree);
         }
+        // The tree has put the entries in another order.
+        let tuples = entry_of.iter().max().map_or(0, |&most| most as usize + 1);
+        let mut place = vec![NOBODY; tuples];
+        entries.iter().zip(0..).for_each(|(e, i)| place[e.number as usize] = i);
+        entry_of.iter_mut().for_each(|e| *e = place[*e as usize]);
         let places = entries.iter().flat_map(|e| e.places.iter().copied()).collect();
         let sensitive = told.then(|| entries.iter().map(|e| e.sensitive).collect());
         let weights = entries.iter().map(|e| e.weight).collect();
         let empty = || Node { first: 0, end: 0, low: Box::default(), high: Box::default(), weight: 0 };
         let tree = tree.into_iter().map(|node| node.unwrap_or_else(empty)).collect();
-        Population { roots, known, places, weights, sensitive, tree }
+        Population { roots, known, places, weights, sensitive, entry_of, tree }
     }
 
     /// Whether the register told the sensitive attribute.
@@ -200,6 +260,28 @@ impl Population {
             });
         }
         self.weights.iter().zip(inside).filter(|(_, inside)| !inside).map(|(people, _)| people).sum()
+    }
+
+    /// The entry of each row of the register: rows with equal places share one. `None` for rows that were left out.
+    pub fn entry_of(&self, row: usize) -> Option<usize> {
+        self.entry_of.get(row).filter(|&&e| e != NOBODY).map(|&e| e as usize)
+    }
+
+    /// Number of entries.
+    pub fn entries(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Where the people of an entry stand: on each known attribute twice the leaf code, or odd between two leaves.
+    pub fn places(&self, entry: usize) -> &[u32] {
+        &self.places[entry * self.known.len()..(entry + 1) * self.known.len()]
+    }
+
+    /// The entries that fit the region, as ranges.
+    pub fn entries_within(&self, region: &[Run], mut found: impl FnMut(std::ops::Range<usize>)) {
+        self.search(region, 0, &mut |node, entry| {
+            found(entry.map_or(node.first as usize..node.end as usize, |i| i..i + 1));
+        });
     }
 
     /// Calls `visit(places, sensitive code, people)` for the people who fit the region, equal ones at once.

@@ -17,4 +17,5 @@ mod laws {
     mod predicates;
     mod taxonomies;
     mod utility;
+    mod worst;
 }

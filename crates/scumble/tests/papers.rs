@@ -2,11 +2,12 @@
 //! The format is described in `papers/README.md`.
 
 use scumble::algorithm::{Goal, Requirement, solutions};
-use scumble::catalogue::{METRICS, MODELS, Parameters};
+use scumble::attack::{Knowledge, Membership, Report, Scene};
+use scumble::catalogue::{ATTACKS, METRICS, MODELS, Parameters};
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::encode::{encode, encode_guard};
-use scumble::exact::{Ratio, effective_l};
-use scumble::model::{Belief, Concern, Distance, Measured, Reading, beliefs, distance, frontier, smallest_c};
+use scumble::exact::{Fraction, Ratio, effective_l};
+use scumble::model::{Belief, Concern, Distance, Measured, Reading, Told, beliefs, distance, frontier, smallest_c};
 use scumble::policy::Policy;
 use scumble::publish::{Judgement, Outcome, judge, make};
 use scumble::query::Query;
@@ -149,8 +150,12 @@ impl Blocks {
 /// A register as the models see it.
 fn people(rows: &Rows) -> Result<Register, String> {
     let read = |name: &String| -> Result<RegisterColumn, String> {
-        let texts: Vec<String> = column(rows, name)?.into_iter().map(str::to_owned).collect();
-        Ok(RegisterColumn { name: name.clone(), codes: (0..texts.len() as u32).collect(), texts })
+        let column = column(rows, name)?;
+        let mut texts: Vec<String> = column.iter().map(|&text| text.to_owned()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        let code = |text: &&str| texts.binary_search_by(|t| t.as_str().cmp(text)).expect("its own") as u32;
+        Ok(RegisterColumn { name: name.clone(), codes: column.iter().map(code).collect(), texts })
     };
     let columns = rows[0].iter().map(read).collect::<Result<_, _>>()?;
     Register::new(columns).map_err(|problem| problem.to_string())
@@ -247,12 +252,14 @@ impl Case {
             }
             "link" => same(&link(release, rest)?, tail),
             "believes" => same(&self.believes(release, rest)?, tail),
+            "attack" => self.attack(release, rest, tail),
             "holds" => self.keeps(release, rest, true),
             "breaks" => self.keeps(release, rest, false),
             "worst" => {
                 let (what, expected) = rest.rsplit_once(" = ").ok_or("write `worst model(…) = value`")?;
                 same(&show_measured(self.judged(release, what)?.measured), expected)
             }
+            "witness" => same(&self.witness(release, rest)?, tail),
             "in" => {
                 let class = self.class(release, rest)?.clone();
                 // Distances are measured from the whole table, so the class stays in it.
@@ -290,10 +297,7 @@ impl Case {
         let (call, attribute) = what.rsplit_once(')').ok_or("give parameters in brackets")?;
         let (name, given) = call.split_once('(').ok_or("give parameters in brackets")?;
         let entry = MODELS.iter().find(|e| e.name == name).ok_or_else(|| format!("no model `{name}`"))?;
-        let pairs = split_list(given).into_iter().map(|p| p.split_once('=').ok_or("write `name = value`"));
-        let given = pairs.map(|p| p.map(|(n, v)| (n.trim().to_owned(), v.trim().to_owned())));
-        let parameters = Parameters::read(name, entry.parameters, &given.collect::<Result<_, _>>()?)
-            .map_err(|problems| format!("{problems:?}"))?;
+        let parameters = Parameters::read(name, entry.parameters, &named(given)?).map_err(|p| format!("{p:?}"))?;
         let model = (entry.build)(&parameters).map_err(|problem| problem.to_string())?;
         let attribute = match model.promise().concerns {
             Concern::Identity => None,
@@ -305,6 +309,36 @@ impl Case {
         let asked = Requirement { name: entry.name, parameters, model, attribute, on: None, register };
         let judgements = judge(release, &[asked]).map_err(|unfit| format!("{unfit:?}"))?;
         judgements.into_iter().next().ok_or_else(|| "it was not judged".into())
+    }
+
+    /// What comes of an attack: `attack bayes() largest_gain = 1/3` compares a figure, and
+    /// `attack definetti() of 1 | yes : cancer 2449/2833, flu 384/2833` what is believed of a person of the register.
+    fn attack(&self, release: &Release, rest: &str, tail: &str) -> Check {
+        let (call, asked) = rest.split_once(')').ok_or("give parameters in brackets")?;
+        let (name, given) = call.split_once('(').ok_or("give parameters in brackets")?;
+        let entry = ATTACKS.iter().find(|e| e.name == name).ok_or_else(|| format!("no attack `{name}`"))?;
+        let mut given = named(given)?;
+        let membership = match given.remove("register").as_deref() {
+            None | Some("members") => Membership::Members,
+            Some("population") => Membership::Population,
+            Some("some") => Membership::Some,
+            Some(other) => return Err(format!("a register is not `{other}`")),
+        };
+        let parameters = Parameters::read(name, entry.parameters, &given).map_err(|p| format!("{p:?}"))?;
+        let attack = (entry.build)(&parameters).map_err(|problem| problem.to_string())?;
+        let register = self.register.as_ref().map(people).transpose()?;
+        let known = register.as_ref().map(|register| Knowledge { register, membership, told: Vec::new(), apart: None });
+        let attribute = &release.sensitive[0].name;
+        let releases = vec![("release".to_owned(), release.clone())];
+        let mut scene = Scene::new(releases, Some(attribute), known.as_ref(), 1).map_err(|p| p.to_string())?;
+        scene.reference = register.clone().filter(|r| r.columns.iter().any(|c| c.name == *attribute));
+        let report = attack.run(&scene, &|_, _| ()).map_err(|problem| problem.to_string())?;
+        if let Some(who) = asked.trim().strip_prefix("of ") {
+            let row = row_of(release, register.as_ref().ok_or("no register")?, who)?;
+            return near(&believed_of(&scene, &report, row)?, tail);
+        }
+        let figure = |name: &str| report.figures.iter().find(|f| f.name == name).map(|f| Measured::Real(f.value));
+        compare(asked.trim(), |name| figure(name).ok_or_else(|| format!("no figure `{name}`")))
     }
 
     /// What is believed of a person of the register before and after: `believes tuple 75003 | 22 : Cold 2/5 -> 67/144`.
@@ -322,11 +356,17 @@ impl Case {
         let sensitive = &release.sensitive[0];
         let population = people(self.register.as_ref().ok_or("no register")?)?.among(&release.quasi, Some(sensitive));
         let places: Vec<u32> = population.known().iter().map(|&i| 2 * who[i].first).collect();
-        let found = beliefs(&population, class, 0, reading, &places).ok_or("nothing is believed of such a person")?;
-        let exact = |f: &scumble::exact::Fraction| f.ratio().map_or_else(String::new, |r| r.to_string());
-        let show =
-            |b: &Belief| format!("{} {} -> {}", sensitive.taxonomy.leaf(b.value), exact(&b.prior), exact(&b.posterior));
-        Ok(found.iter().map(show).collect::<Vec<_>>().join(", "))
+        let Some(Told::Beliefs(found)) = beliefs(&population, class, 0, reading, &[places]).pop() else {
+            return Err("nothing is believed of such a person".into());
+        };
+        Ok(found.iter().map(|b| show_belief(sensitive, b)).collect::<Vec<_>>().join(", "))
+    }
+
+    /// Of whom a release tells most, and what: `witness bayes-optimal(…) Disease : 75010 | 28 | Flu 1/3 -> 0`.
+    fn witness(&self, release: &Release, what: &str) -> Result<String, String> {
+        let w = self.judged(release, what)?.witness.ok_or("there is no witness")?;
+        let person: Vec<String> = w.words(&release.quasi).into_iter().map(|(_, value)| value).collect();
+        Ok(format!("{} | {}", person.join(" | "), show_belief(&release.sensitive[0], &w.belief)))
     }
 
     /// Levels of all minimal full-domain generalizations that keep the models: `minimal : 0 1, 1 0`.
@@ -354,24 +394,10 @@ impl Case {
 
     /// `MEASURE = VALUE` (to 1e-9) or `MEASURE ~ VALUE` (rounded to the digits given), the worst over these classes.
     fn measure(&self, release: &Release, classes: &[EquivalenceClass], line: &str) -> Check {
-        let (measure, exact, expected) = match (line.rsplit_once(" = "), line.rsplit_once(" ~ ")) {
-            (Some((m, v)), _) => (m, true, v.trim()),
-            (_, Some((m, v))) => (m, false, v.trim()),
-            _ => return Err("neither a known word nor `measure = value`".into()),
-        };
-        let found = match measure.trim().strip_prefix("count ") {
-            Some(query) => self.count(release, query)?,
-            None => self.found(release, classes, measure)?,
-        };
-        let right = Ratio::parse(expected);
-        let (x, y) = (found.to_f64(), right.map(Ratio::to_f64).ok_or_else(|| format!("`{expected}` is no number"))?);
-        let digits = expected.split_once('.').map_or(0, |(_, frac)| frac.len());
-        let near = match (found, right) {
-            (Measured::Exact(a), Some(b)) if exact && (digits == 0 || a == b) => a == b,
-            _ if exact => (x - y).abs() <= 1e-9,
-            _ => (x - y).abs() <= 0.5000001 * 0.1f64.powi(digits as i32),
-        };
-        if near { Ok(()) } else { Err(format!("it is {found} ({x:.12})")) }
+        compare(line, |measure| match measure.strip_prefix("count ") {
+            Some(query) => self.count(release, query),
+            None => self.found(release, classes, measure),
+        })
     }
 
     /// What a recipient of the release estimates: `count "Age = 38 and Disease = Heart"`.
@@ -460,6 +486,63 @@ impl Case {
             _ => Err(format!("no figure `{which}`")),
         }
     }
+}
+
+/// Whether a line `WHAT = VALUE` or `WHAT ~ VALUE` is right about what is found.
+fn compare(line: &str, find: impl FnOnce(&str) -> Result<Measured, String>) -> Check {
+    let (what, exact, expected) = match (line.rsplit_once(" = "), line.rsplit_once(" ~ ")) {
+        (Some((m, v)), _) => (m, true, v.trim()),
+        (_, Some((m, v))) => (m, false, v.trim()),
+        _ => return Err("neither a known word nor `measure = value`".into()),
+    };
+    let found = find(what.trim())?;
+    let right = Ratio::parse(expected);
+    let (x, y) = (found.to_f64(), right.map(Ratio::to_f64).ok_or_else(|| format!("`{expected}` is no number"))?);
+    let digits = expected.split_once('.').map_or(0, |(_, frac)| frac.len());
+    let near = match (found, right) {
+        (Measured::Exact(a), Some(b)) if exact && (digits == 0 || a == b) => a == b,
+        _ if exact => (x - y).abs() <= 1e-9,
+        _ => (x - y).abs() <= 0.5000001 * 0.1f64.powi(digits as i32),
+    };
+    if near { Ok(()) } else { Err(format!("it is {found} ({x:.12})")) }
+}
+
+/// Parameters as they stand in brackets: `l = 2, values = ["a", "b"]`.
+fn named(given: &str) -> Result<BTreeMap<String, String>, String> {
+    let pairs = split_list(given).into_iter().filter(|p| !p.trim().is_empty());
+    let pair = |p: &str| p.split_once('=').map(|(n, v)| (n.trim().to_owned(), v.trim().to_owned()));
+    pairs.map(|p| pair(p).ok_or_else(|| "write `name = value`".to_owned())).collect()
+}
+
+/// The row of the register with these values of the quasi-identifiers that it knows.
+fn row_of(release: &Release, register: &Register, who: &str) -> Result<usize, String> {
+    let column = |a: &Attribute| register.columns.iter().find(|c| c.name == a.name);
+    let known: Vec<&RegisterColumn> = release.quasi.iter().filter_map(column).collect();
+    let wanted: Vec<&str> = who.split('|').map(str::trim).collect();
+    let shows = |row: usize| known.iter().map(|c| c.texts[c.codes[row] as usize].as_str()).eq(wanted.iter().copied());
+    let rows = register.columns.first().map_or(0, |c| c.codes.len());
+    (0..rows).find(|&row| shows(row)).ok_or_else(|| "no such person in the register".into())
+}
+
+/// What an attack believes of a row of the register.
+fn believed_of<'a>(scene: &'a Scene, report: &Report, row: usize) -> Result<BTreeMap<&'a str, f64>, String> {
+    let crowd = report.crowd(scene).ok_or("no people")?;
+    let beliefs = report.beliefs.as_ref().ok_or("it believes nothing of people")?;
+    let values = beliefs.of(crowd.kind_of[row] as usize).iter().filter(|(_, p)| *p > 0.0);
+    Ok(values.map(|&(value, p)| (scene.values[value as usize].as_str(), p)).collect())
+}
+
+/// Whether beliefs are these: `cancer 2449/2833, flu 384/2833`, to 1e-9.
+fn near(found: &BTreeMap<&str, f64>, expected: &str) -> Check {
+    let pair = |text: &str| {
+        let (value, p) = text.trim().rsplit_once(' ')?;
+        Some((value.to_owned(), Ratio::parse(p)?.to_f64()))
+    };
+    let expected: Option<BTreeMap<String, f64>> = expected.split(',').map(pair).collect();
+    let expected = expected.ok_or("write `value probability, …`")?;
+    let same = found.len() == expected.len()
+        && found.iter().zip(&expected).all(|((v, p), (w, q))| v == w && (p - q).abs() <= 1e-9);
+    if same { Ok(()) } else { Err(format!("it is {found:?}")) }
 }
 
 /// Measures of sensitive values: the worst of these classes.
@@ -584,6 +667,11 @@ fn show_histograms(release: &Release, class: &EquivalenceClass) -> String {
         counts.join(", ")
     };
     release.sensitive.iter().zip(&class.histograms).map(show).collect::<Vec<_>>().join("; ")
+}
+
+fn show_belief(sensitive: &Attribute, b: &Belief) -> String {
+    let exact = |f: &Fraction| f.ratio().map_or_else(String::new, |r| r.to_string());
+    format!("{} {} -> {}", sensitive.taxonomy.leaf(b.value), exact(&b.prior), exact(&b.posterior))
 }
 
 /// At the commas that stand in no brackets and no quotes.

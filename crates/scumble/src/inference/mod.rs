@@ -4,7 +4,21 @@
 //! [`forced`] finds what is impossible and what is certain, [`entropy`] the maximum-entropy belief, [`worlds`] the share
 //! of consistent worlds, [`witness`] the published facts that give an inference.
 
+pub mod entropy;
 pub mod evidence;
+pub mod forced;
+mod infer;
+mod network;
+mod reasons;
+mod search;
 pub mod worlds;
+pub mod lp;
+pub mod sentences;
+mod simplex;
+pub mod witness;
 
+pub use infer::{Failure, Inference, infer};
+pub use entropy::{Beliefs, Unsolved, maximum_entropy};
 pub use evidence::{Component, Evidence, Fact, Kind, Known, Located, Outcome, Source};
+pub use forced::{Forced, forced};
+pub use reasons::{Contradiction, Reasons};

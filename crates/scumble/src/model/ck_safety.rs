@@ -29,7 +29,7 @@
 //! Martin, Kifer, Machanavajjhala, Gehrke and Halpern, "Worst-case background knowledge for privacy-preserving data
 //! publishing", 2007.
 
-use super::knowledge::{Part, Pieces, Share, disclosure, least_odds};
+use super::knowledge::{Part, Pieces, Share, disclosures};
 use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::EquivalenceClass;
@@ -66,18 +66,10 @@ struct CkSafety {
 }
 
 impl CkSafety {
-    /// Counts of a class in falling order, if it has values enough that k implications leave a doubt.
+    /// Counts of a class, if it has values enough that k implications leave a doubt.
     fn counts(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Option<Vec<u64>> {
-        let mut counts = class.histograms[cx.attribute].counts();
-        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let counts = class.histograms[cx.attribute].counts();
         (self.k < MOST && counts.len() > self.k + 1).then_some(counts)
-    }
-
-    /// The factors of a class of these counts.
-    fn share(&self, counts: &[u64]) -> Share {
-        let least = least_all_false(counts, self.k + 1);
-        let odds = Fraction::new(counts.iter().sum::<u64>(), counts[0]);
-        Share { target: least[1..].iter().map(|f| f.times(&odds)).collect(), other: least[..=self.k].to_vec() }
     }
 
     fn verdict(&self, disclosure: &Fraction) -> Verdict {
@@ -85,10 +77,33 @@ impl CkSafety {
     }
 }
 
+/// The factors of a class of these counts, which fall, for up to k implications.
+fn share(counts: &[u64], k: usize) -> Share {
+    let least = least_all_false(counts, k + 1);
+    let odds = Fraction::new(counts.iter().sum::<u64>(), counts[0]);
+    Share { target: least[1..].iter().map(|f| f.times(&odds)).collect(), other: least[..=k].to_vec() }
+}
+
+/// The largest probability with which anybody can be believed to have a value by an adversary who knows 0, 1, … k
+/// implications. `classes` are the counts of each class, which has some; nothing if there is no class.
+pub fn disclosures_by_implications(classes: impl IntoIterator<Item = Vec<u64>>, k: usize) -> Vec<Fraction> {
+    // Of equal classes no more than k + 1 can be spoken of.
+    let mut alike: BTreeMap<Vec<u64>, usize> = BTreeMap::new();
+    for mut counts in classes {
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        *alike.entry(counts).or_default() += 1;
+    }
+    let alike: Vec<(Vec<u64>, usize)> = alike.into_iter().collect();
+    let shares: Vec<Share> = alike.par_iter().map(|(counts, _)| share(counts, k)).collect();
+    let copies = |(share, (_, n)): (Share, &(Vec<u64>, usize))| std::iter::repeat_n(share, (*n).min(k + 1));
+    disclosures(shares.into_iter().zip(&alike).flat_map(copies), Pieces { known: 0, implied: k })
+}
+
 impl Model for CkSafety {
     fn judge(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Verdict {
-        let Some(counts) = self.counts(cx, class) else { return self.verdict(&Fraction::whole(1)) };
-        let share = self.share(&counts);
+        let Some(mut counts) = self.counts(cx, class) else { return self.verdict(&Fraction::whole(1)) };
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let share = share(&counts, self.k);
         self.verdict(&self.part.disclosure(&share.target, &share.other))
     }
 
@@ -99,14 +114,8 @@ impl Model for CkSafety {
     fn judge_all(&self, cx: &Context<'_>, classes: &[EquivalenceClass]) -> Option<Verdict> {
         let counts: Option<Vec<Vec<u64>>> = classes.par_iter().map(|class| self.counts(cx, class)).collect();
         let Some(counts) = counts else { return Some(self.verdict(&Fraction::whole(1))) };
-        // Of equal classes no more than k + 1 can be spoken of.
-        let mut alike: BTreeMap<Vec<u64>, usize> = BTreeMap::new();
-        counts.into_iter().for_each(|counts| *alike.entry(counts).or_default() += 1);
-        let alike: Vec<(Vec<u64>, usize)> = alike.into_iter().collect();
-        let shares: Vec<Share> = alike.par_iter().map(|(counts, _)| self.share(counts)).collect();
-        let copies = |(share, (_, n)): (Share, &(Vec<u64>, usize))| std::iter::repeat_n(share, (*n).min(self.k + 1));
-        let odds = least_odds(shares.into_iter().zip(&alike).flat_map(copies), Pieces { known: 0, implied: self.k });
-        Some(self.verdict(&odds.map_or_else(|| Fraction::whole(0), |odds| disclosure(&odds))))
+        let worst = disclosures_by_implications(counts, self.k).pop();
+        Some(self.verdict(&worst.unwrap_or_else(|| Fraction::whole(0))))
     }
 }
 
@@ -151,6 +160,7 @@ fn least_all_false(counts: &[u64], most: usize) -> Vec<Fraction> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::knowledge::disclosure;
     use super::*;
 
     /// Martin et al., the first bucket of their example.
@@ -164,8 +174,7 @@ mod tests {
     /// The implication of the paper: its condition is about one bucket, its consequent about the other.
     #[test]
     fn an_implication_between_classes() {
-        let model = CkSafety { c: Ratio::whole(1), k: 1, part: Part::new(Ratio::whole(1), 1) };
-        let (charlie, hannah) = (model.share(&[2, 2, 1]), model.share(&[2, 1, 1, 1]));
+        let (charlie, hannah) = (share(&[2, 2, 1], 1), share(&[2, 1, 1, 1], 1));
         assert_eq!(disclosure(&charlie.target[0].times(&hannah.other[1])), Fraction::new(10u64, 19u64));
     }
 }

@@ -39,8 +39,14 @@ pub(super) struct Share {
     pub other: Vec<Fraction>,
 }
 
-/// The least odds over all ways to spread the pieces and to choose the target's class; nothing if there is no class.
-pub(super) fn least_odds(shares: impl IntoIterator<Item = Share>, pieces: Pieces) -> Option<Fraction> {
+/// The largest disclosure for every amount of knowledge up to `pieces`, in the order of [`Pieces::up_to`]: over all ways
+/// to spread the pieces and to choose the target's class. None if there is no class.
+pub(super) fn disclosures(shares: impl IntoIterator<Item = Share>, pieces: Pieces) -> Vec<Fraction> {
+    least_odds(shares, pieces).iter().flatten().map(disclosure).collect()
+}
+
+/// The least odds for every amount.
+fn least_odds(shares: impl IntoIterator<Item = Share>, pieces: Pieces) -> Vec<Option<Fraction>> {
     let less = |best: &mut Option<Fraction>, found: Fraction| {
         if best.as_ref().is_none_or(|b| found < *b) {
             *best = Some(found);
@@ -66,7 +72,7 @@ pub(super) fn least_odds(shares: impl IntoIterator<Item = Share>, pieces: Pieces
         without = next_without.into_iter().flatten().collect();
         with = next_with;
     }
-    with.pop().flatten()
+    with
 }
 
 /// The probability that goes with the odds against it.

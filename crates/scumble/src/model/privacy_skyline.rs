@@ -32,10 +32,10 @@
 //! ## Reference
 //! Chen, LeFevre and Ramakrishnan, "Privacy skyline: privacy with multidimensional adversarial knowledge", 2007.
 
-use super::knowledge::{Part, Pieces, Share, disclosure, least_odds};
+use super::knowledge::{Part, Pieces, Share, disclosures};
 use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter};
-use crate::class::{EquivalenceClass, Run};
+use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::exact::{Fraction, Ratio};
 use crate::problem::Problem;
 use rayon::prelude::*;
@@ -109,42 +109,75 @@ struct Key {
 impl PrivacySkyline {
     /// Every protected value that occurs in the class.
     fn keys(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Vec<(u32, Key)> {
-        let histogram = &class.histograms[cx.attribute];
         let runs: Vec<Run> = self.values.iter().filter_map(|label| cx.run_of(label)).collect();
-        let mut falling = histogram.counts();
-        falling.sort_unstable_by(|a, b| b.cmp(a));
-        let ruled_out: u64 = falling.iter().take(self.ruled_out).sum();
-        let key = |&(code, with): &(u32, u64)| {
-            // Of the most frequent values the next takes the place of this one.
-            let among = falling.iter().take(self.ruled_out).any(|&c| c == with);
-            let next = falling.get(self.ruled_out).copied().unwrap_or(0);
-            let others = if among { ruled_out - with + next } else { ruled_out };
-            (code, Key { n: class.count, with, left: class.count - with - others })
-        };
-        let protected = |(code, _): &&(u32, u64)| runs.is_empty() || runs.iter().any(|run| run.contains(*code));
-        histogram.0.iter().filter(protected).map(key).collect()
-    }
-
-    /// The odds against the value if the target is in the class.
-    fn target(key: Key, pieces: Pieces) -> Fraction {
-        let left = key.left.saturating_sub(pieces.known as u64);
-        if left == 0 {
-            return Fraction::whole(0);
-        }
-        Fraction::new(left, key.with).times(&none_has(key, pieces, 1))
-    }
-
-    fn share(&self, key: Key) -> Share {
-        let pieces = || self.pieces.up_to();
-        Share {
-            target: pieces().map(|p| PrivacySkyline::target(key, p)).collect(),
-            other: pieces().map(|p| none_has(key, p, 0)).collect(),
-        }
+        let mut keys = keys(&class.histograms[cx.attribute], self.ruled_out);
+        keys.retain(|(code, _)| runs.is_empty() || runs.iter().any(|run| run.contains(*code)));
+        keys
     }
 
     fn verdict(&self, disclosure: &Fraction) -> Verdict {
         Verdict { holds: self.part.allows(disclosure), measured: Measured::from(disclosure) }
     }
+}
+
+/// Every value of a class, when so many others can be ruled out.
+fn keys(histogram: &Histogram, ruled_out: usize) -> Vec<(u32, Key)> {
+    let mut falling = histogram.counts();
+    falling.sort_unstable_by(|a, b| b.cmp(a));
+    let n = histogram.total();
+    let most: u64 = falling.iter().take(ruled_out).sum();
+    let key = |&(code, with): &(u32, u64)| {
+        // Of the most frequent values the next takes the place of this one.
+        let among = falling.iter().take(ruled_out).any(|&c| c == with);
+        let next = falling.get(ruled_out).copied().unwrap_or(0);
+        let others = if among { most - with + next } else { most };
+        (code, Key { n, with, left: n - with - others })
+    };
+    histogram.0.iter().map(key).collect()
+}
+
+/// The odds against the value if the target is in the class.
+fn target(key: Key, pieces: Pieces) -> Fraction {
+    let left = key.left.saturating_sub(pieces.known as u64);
+    if left == 0 {
+        return Fraction::whole(0);
+    }
+    Fraction::new(left, key.with).times(&none_has(key, pieces, 1))
+}
+
+fn share(key: Key, pieces: Pieces) -> Share {
+    Share {
+        target: pieces.up_to().map(|p| target(key, p)).collect(),
+        other: pieces.up_to().map(|p| none_has(key, p, 0)).collect(),
+    }
+}
+
+/// The largest probability with which anybody can be believed to have a value by an adversary who knows `l` values that
+/// the person does not have, and up to `k` and `m` people of the other kinds: for every k the probabilities by m. Nothing
+/// if there is no class.
+pub fn disclosures_by_skyline<'a>(
+    classes: impl IntoIterator<Item = &'a Histogram>,
+    [l, k, m]: [usize; 3],
+) -> Vec<Vec<Fraction>> {
+    let found = disclosures_of(classes.into_iter().flat_map(|class| keys(class, l)), Pieces { known: k, implied: m });
+    found.chunks(m + 1).map(<[Fraction]>::to_vec).collect()
+}
+
+/// The largest disclosure of any value for every amount of knowledge.
+fn disclosures_of(keys: impl Iterator<Item = (u32, Key)>, pieces: Pieces) -> Vec<Fraction> {
+    // By value the classes that have it; of equal ones no more than m + 1 can be spoken of.
+    let mut by_value: BTreeMap<u32, BTreeMap<Key, usize>> = BTreeMap::new();
+    for (code, key) in keys {
+        *by_value.entry(code).or_default().entry(key).or_default() += 1;
+    }
+    let of_value = |alike: BTreeMap<Key, usize>| {
+        let copies = |(key, n): (Key, usize)| std::iter::repeat_n(share(key, pieces), n.min(pieces.implied + 1));
+        disclosures(alike.into_iter().flat_map(copies), pieces)
+    };
+    let all: Vec<BTreeMap<Key, usize>> = by_value.into_values().collect();
+    let found: Vec<Vec<Fraction>> = all.into_par_iter().map(of_value).collect();
+    let larger = |a: Vec<Fraction>, b: Vec<Fraction>| a.into_iter().zip(b).map(|(a, b)| a.max(b)).collect();
+    found.into_iter().reduce(larger).unwrap_or_default()
 }
 
 /// The chance that none of the implied people has the value, when the known have others and so have `taken` people more.
@@ -165,9 +198,9 @@ impl Model for PrivacySkyline {
     fn judge(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Verdict {
         let blame = |(_, key): (u32, Key)| {
             let pieces = (0..=self.pieces.implied).map(|implied| Pieces { implied, ..self.pieces });
-            let target: Vec<Fraction> = pieces.clone().map(|p| PrivacySkyline::target(key, p)).collect();
-            let other: Vec<Fraction> = pieces.map(|p| none_has(key, p, 0)).collect();
-            self.part.disclosure(&target, &other)
+            let targets: Vec<Fraction> = pieces.clone().map(|p| target(key, p)).collect();
+            let others: Vec<Fraction> = pieces.map(|p| none_has(key, p, 0)).collect();
+            self.part.disclosure(&targets, &others)
         };
         let worst = self.keys(cx, class).into_iter().map(blame).max();
         self.verdict(&worst.unwrap_or_else(|| Fraction::whole(0)))
@@ -182,16 +215,8 @@ impl Model for PrivacySkyline {
     }
 
     fn judge_all(&self, cx: &Context<'_>, classes: &[EquivalenceClass]) -> Option<Verdict> {
-        // By value the classes that have it; of equal ones no more than m + 1 can be spoken of.
         let keys: Vec<Vec<(u32, Key)>> = classes.par_iter().map(|class| self.keys(cx, class)).collect();
-        let mut by_value: BTreeMap<u32, BTreeMap<Key, usize>> = BTreeMap::new();
-        for (code, key) in keys.into_iter().flatten() {
-            *by_value.entry(code).or_default().entry(key).or_default() += 1;
-        }
-        let worst = by_value.into_values().filter_map(|alike| {
-            let copies = |(key, n): (Key, usize)| std::iter::repeat_n(self.share(key), n.min(self.pieces.implied + 1));
-            least_odds(alike.into_iter().flat_map(copies), self.pieces).map(|odds| disclosure(&odds))
-        });
-        Some(self.verdict(&worst.max().unwrap_or_else(|| Fraction::whole(0))))
+        let worst = disclosures_of(keys.into_iter().flatten(), self.pieces).pop();
+        Some(self.verdict(&worst.unwrap_or_else(|| Fraction::whole(0))))
     }
 }

@@ -1,0 +1,259 @@
+//! `scumble attack` and `scumble why`: arguments, and the answers as text.
+
+mod statistics;
+
+use crate::show::{counted, grouped, table};
+use crate::{Answer, to_json, watch};
+use scumble::attack::{Figure, Membership, Unit};
+use scumble::problem::Problems;
+use scumble_io::attack::{Attacked, Options, Outcome, Person, REGISTERS, attack};
+use scumble_io::publisher::Watcher;
+use scumble_io::why::{Because, Believed, Explained};
+use std::path::PathBuf;
+
+/// What an adversary has and knows.
+#[derive(clap::Args)]
+pub struct Adversary {
+    /// Folder of a release; several times for several
+    #[arg(long = "release", value_name = "FOLDER")]
+    releases: Vec<PathBuf>,
+    /// The sensitive attribute, where the releases share several
+    #[arg(long, value_name = "NAME")]
+    attribute: Option<String>,
+    /// People whom the adversary knows: a table with quasi-identifiers as columns
+    #[arg(long, value_name = "FILE")]
+    register: Option<PathBuf>,
+    /// What the register says of its people: they are in the releases if they fit (`members`), everybody in the releases is
+    /// among them (`population`), or neither (`some`)
+    #[arg(long, value_name = "WHAT", default_value = "members", value_parser = ["members", "population", "some"])]
+    register_is: String,
+    /// A column of the register that says who is in the release (`yes`, `no`, or nothing); once per release, in their order
+    #[arg(long = "in", value_name = "COLUMN")]
+    members: Vec<String>,
+    /// The column that names people, in the register and the truth
+    #[arg(long, value_name = "COLUMN")]
+    name: Option<String>,
+    /// A table with people's true values, to score the attack; also the register, if none is given
+    #[arg(long, value_name = "FILE")]
+    truth: Option<PathBuf>,
+    /// What else the adversary knows, one statement per line, such as `name = Alice: not Flu`
+    #[arg(long, value_name = "FILE")]
+    facts: Option<PathBuf>,
+    /// Go on with people whose values a taxonomy does not know
+    #[arg(long)]
+    allow_unknown: bool,
+    /// Another seed for attacks that sample
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+}
+
+/// What is attacked, and what is wanted of it.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Attacks; all that what is given suffices for, if none is named (`scumble explain` lists them)
+    names: Vec<String>,
+    #[command(flatten)]
+    adversary: Adversary,
+    /// Attack published counts, sums and means instead: a CSV file with the columns statistic, of, over, value
+    #[arg(long, value_name = "FILE", conflicts_with = "releases")]
+    statistics: Option<PathBuf>,
+    /// A parameter of an attack (`scumble explain NAME` lists them)
+    #[arg(long, value_name = "KEY=VALUE")]
+    with: Vec<String>,
+    /// Exit with 1 if a figure is beyond a limit, such as `pvp_100 > 0.01`
+    #[arg(long, value_name = "CONDITION")]
+    fail_on: Vec<String>,
+    /// Write what was found about everybody as CSV (personal data)
+    #[arg(long, value_name = "FILE")]
+    people: Option<PathBuf>,
+    /// Draw what was found as SVG; of several attacks, one file each
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+    /// How many of the people most at risk are listed
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    top: usize,
+    /// Show what is believed of them (personal data)
+    #[arg(long)]
+    show_values: bool,
+}
+
+/// Of whom an explanation is wanted.
+#[derive(clap::Args)]
+pub struct WhyArguments {
+    /// The person: a name, if `--name` says which column names people, or the number of the row in the register
+    person: String,
+    /// About this value only, whatever can be said of it
+    #[arg(long, value_name = "VALUE")]
+    value: Option<String>,
+    #[command(flatten)]
+    adversary: Adversary,
+}
+
+fn options(adversary: Adversary, watcher: &dyn Watcher) -> Options<'_> {
+    let membership = REGISTERS.iter().find(|(name, _)| *name == adversary.register_is);
+    Options {
+        releases: adversary.releases,
+        attribute: adversary.attribute,
+        register: adversary.register,
+        membership: membership.map_or(Membership::Members, |(_, m)| *m),
+        members: adversary.members,
+        name: adversary.name,
+        truth: adversary.truth,
+        facts: adversary.facts,
+        allow_unknown: adversary.allow_unknown,
+        with: Vec::new(),
+        fail_on: Vec::new(),
+        people: None,
+        picture: None,
+        top: 0,
+        show_values: false,
+        seed: adversary.seed,
+        watcher,
+    }
+}
+
+/// Carries attacks out.
+pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
+    let watcher = watch::Terminal::new();
+    if let Some(file) = arguments.statistics {
+        let Arguments { names, with, fail_on, adversary: Adversary { register, name, .. }, .. } = arguments;
+        let options =
+            scumble_io::statistics::Options { statistics: file, register, name, with, fail_on, watcher: &watcher };
+        let answer = scumble_io::statistics::attack(&names, &options);
+        watcher.clear();
+        let answer = answer?;
+        return Ok(Answer { text: statistics::shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() });
+    }
+    let options = Options {
+        with: arguments.with,
+        fail_on: arguments.fail_on,
+        people: arguments.people,
+        picture: arguments.picture,
+        top: arguments.top,
+        show_values: arguments.show_values,
+        ..options(arguments.adversary, &watcher)
+    };
+    let answer = attack(&arguments.names, &options);
+    watcher.clear();
+    let answer = answer?;
+    Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() })
+}
+
+/// Explains what can be inferred about a person.
+pub fn why(arguments: WhyArguments) -> Result<Answer, Problems> {
+    let watcher = watch::Terminal::new();
+    let options = options(arguments.adversary, &watcher);
+    let answer = scumble_io::why::why(&arguments.person, arguments.value.as_deref(), &options);
+    watcher.clear();
+    let answer = answer?;
+    Ok(Answer { text: explained(&answer), json: to_json(&answer)?, yes: true })
+}
+
+fn explained(e: &Explained) -> String {
+    let alike = match e.alike {
+        1 => String::new(),
+        n => format!(", who is like {} to the adversary", counted(n - 1, "other person", "others")),
+    };
+    let mut text = format!("{}{alike}\n\n", e.person);
+    let row = |b: &Believed| {
+        let bounds = b.bounds.as_ref().map_or(String::new(), |(low, high)| match low == high {
+            true => "in every belief that fits what was published".to_owned(),
+            false => format!("between {low} and {high} in every belief that fits"),
+        });
+        vec![b.value.clone(), format!("{:.4}", b.probability), bounds]
+    };
+    text.push_str(&table(&e.values.iter().map(row).collect::<Vec<_>>()));
+    for because in &e.inferences {
+        text.push_str(&format!("\n{} is {}:\n", because.value, because.claim));
+        for sentence in &because.sentences {
+            text.push_str(&format!("  {sentence}\n"));
+        }
+        text.push_str(&format!("  ({})\n", standing(because)));
+    }
+    if e.inferences.is_empty() && e.values.len() > 1 {
+        text.push_str("\nNo value of the person's groups is ruled out.\n");
+    }
+    for warning in &e.warnings {
+        text.push_str(&format!("warning: {warning}\n"));
+    }
+    text
+}
+
+/// How good the proof is.
+fn standing(b: &Because) -> String {
+    let facts = counted(b.facts.len() as u64, "published fact", "published facts");
+    let smallest = if b.smallest { "no fewer suffice" } else { "none can be left out" };
+    let checked = if b.verified { "the combination was checked" } else { "not checked" };
+    format!("{facts}, {smallest}; {checked}")
+}
+
+fn shown(a: &Attacked) -> String {
+    let mut text = String::new();
+    if a.attacks.is_empty() {
+        text.push_str("No attack could be carried out with what was given.\n");
+    }
+    for outcome in &a.attacks {
+        text.push_str(&one(outcome, &a.attribute));
+        text.push('\n');
+    }
+    for warning in &a.warnings {
+        text.push_str(&format!("warning: {warning}\n"));
+    }
+    for failed in &a.failed {
+        text.push_str(&format!("FAILED {failed}\n"));
+    }
+    text
+}
+
+fn one(o: &Outcome, attribute: &str) -> String {
+    let mut text =
+        format!("{}: {attribute}, {}\n", o.attack, counted(o.adversary.releases as u64, "release", "releases"));
+    text.push_str(&format!("  The adversary {}.\n\n", adversary(o)));
+    let row = |f: &Figure| vec![value(f), f.about.clone(), f.name.clone()];
+    text.push_str(&table(&o.told.iter().map(row).collect::<Vec<_>>()));
+    for finding in &o.findings {
+        text.push_str(&format!("\n  {finding}"));
+    }
+    if !o.findings.is_empty() {
+        text.push('\n');
+    }
+    if !o.top.is_empty() {
+        text.push_str("\n  Most at risk:\n");
+        text.push_str(&table(&o.top.iter().map(person).collect::<Vec<_>>()));
+    }
+    for note in &o.notes {
+        text.push_str(&format!("\n  Note: {note}\n"));
+    }
+    text
+}
+
+/// What the adversary knows, in words.
+fn adversary(o: &Outcome) -> String {
+    let Some(people) = o.people else { return "has nothing but what was published".into() };
+    let knows = format!("knows {} of {}", o.adversary.knows.join(", "), counted(people, "person", "people"));
+    let membership = match o.adversary.register_is {
+        Some("members") => "who are in the releases that they fit",
+        Some("population") => "who are everybody that may be in the releases",
+        _ => "who may be in the releases or not",
+    };
+    match o.adversary.facts {
+        0 => format!("{knows}, {membership}"),
+        n => format!("{knows}, {membership}, and {}", counted(n as u64, "other fact", "other facts")),
+    }
+}
+
+fn value(f: &Figure) -> String {
+    match f.unit {
+        Unit::Share => format!("{:.1} %", 100.0 * f.value),
+        Unit::Count => grouped(f.value as u64),
+        Unit::Number => format!("{:.4}", f.value),
+    }
+}
+
+fn person(p: &Person) -> Vec<String> {
+    let who = p.name.clone().map_or_else(|| format!("row {}", p.row), |name| format!("{name} (row {})", p.row));
+    let groups: Vec<String> = p.groups.iter().map(u64::to_string).collect();
+    let groups = if p.groups.iter().all(|&n| n == 1) { String::new() } else { format!("groups {}", groups.join(", ")) };
+    let values: Vec<String> = p.values.iter().map(|(v, p)| format!("{v} {p:.3}")).collect();
+    vec![who, format!("{:.3}", p.risk), values.join(", "), groups]
+}

@@ -1,0 +1,280 @@
+//! Ways to deal the values, sampled.
+//!
+//! The probabilities of naive Bayes are integrated out: what is left are counts of people by cell and label. Swapping the
+//! labels of two people changes a few of them.
+
+use super::Posterior;
+use super::deal::{Deal, Group};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Number of chains. Their spread is the standard error.
+pub const CHAINS: u64 = 8;
+
+/// Rounds of expectation-maximization, and of scaling within a group.
+const ROUNDS: usize = 15;
+const SCALINGS: usize = 10;
+
+/// What is believed, by place, from `sweeps` samples of each chain.
+pub fn sample(deal: &Deal, prior: f64, sweeps: u64, seed: u64, progress: &(dyn Fn(u64, u64) + Sync)) -> Posterior {
+    let start = expected(deal, prior);
+    let warm_up = sweeps.div_ceil(4);
+    let (done, all) = (AtomicU64::new(0), CHAINS * (warm_up + sweeps));
+    let run = |number: u64| {
+        let mut chain = Chain::new(deal, prior, &start, seed, number);
+        let mut seen = vec![0u32; deal.all_places()];
+        for sweep in 0..warm_up + sweeps {
+            chain.sweep();
+            if sweep >= warm_up {
+                chain.see(&mut seen);
+            }
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, all);
+        }
+        // Sums of whole numbers do not depend on the order in which chains end.
+        let squares: Vec<u128> = seen.iter().map(|&n| u128::from(n).pow(2)).collect();
+        (seen.into_iter().map(u64::from).collect::<Vec<u64>>(), squares)
+    };
+    let both = |a: (Vec<u64>, Vec<u128>), b: (Vec<u64>, Vec<u128>)| {
+        (a.0.iter().zip(&b.0).map(|(a, b)| a + b).collect(), a.1.iter().zip(&b.1).map(|(a, b)| a + b).collect())
+    };
+    let (sums, squares) = (0..CHAINS).into_par_iter().map(run).reduce_with(both).unwrap_or_default();
+    let chains = CHAINS as f64;
+    let (mut believed, mut errors) = (Vec::with_capacity(sums.len()), Vec::with_capacity(sums.len()));
+    for unit in 0..deal.units() {
+        let samples = deal.people(unit) as f64 * sweeps as f64;
+        for place in deal.places(unit) {
+            let mean = sums[place] as f64 / chains / samples;
+            let square = squares[place] as f64 / chains / samples.powi(2);
+            believed.push(mean);
+            errors.push(((square - mean * mean).max(0.0) / (chains - 1.0)).sqrt());
+        }
+    }
+    Posterior { believed, errors: Some(errors) }
+}
+
+/// Naive Bayes fitted by expectation-maximization: the expected share of every label among the people of a unit, by place.
+/// Within a group the shares keep to the counts of the labels.
+fn expected(deal: &Deal, prior: f64) -> Vec<f64> {
+    let by_counting = |unit: usize| {
+        let labels = deal.labels_of(unit);
+        let all: u64 = labels.iter().map(|(_, n)| n).sum();
+        labels.iter().map(move |&(_, n)| n as f64 / all as f64)
+    };
+    let mut shares: Vec<f64> = (0..deal.units()).flat_map(by_counting).collect();
+    for _ in 0..ROUNDS {
+        let logs = logarithms(deal, prior, &shares);
+        shares = deal.groups.par_iter().flat_map_iter(|group| scaled(deal, group, &logs)).collect();
+    }
+    shares
+}
+
+/// The logarithm of the probability of every cell for every label.
+fn logarithms(deal: &Deal, prior: f64, shares: &[f64]) -> Vec<f64> {
+    let labels = deal.labels();
+    let mut counts = vec![prior; deal.cells() * labels];
+    let mut known = vec![0.0; labels];
+    for unit in 0..deal.units() {
+        let Some(cells) = deal.cells_of(unit) else { continue };
+        for (&(label, _), place) in deal.labels_of(unit).iter().zip(deal.places(unit)) {
+            let people = deal.people(unit) as f64 * shares[place];
+            cells.iter().for_each(|&cell| counts[cell as usize * labels + label as usize] += people);
+            known[label as usize] += people;
+        }
+    }
+    for attribute in &deal.attributes {
+        let width = attribute.len() as f64 * prior;
+        let range = attribute.start as usize * labels..attribute.end as usize * labels;
+        for (i, count) in counts[range].iter_mut().enumerate() {
+            *count = (*count / (known[i % labels] + width)).ln();
+        }
+    }
+    counts
+}
+
+/// The shares of labels in a group, in proportion to these probabilities, and scaled until people and labels add up.
+fn scaled(deal: &Deal, group: &Group, logs: &[f64]) -> Vec<f64> {
+    let width = group.labels.len();
+    let mut shares: Vec<f64> = Vec::with_capacity(group.units.len() * width);
+    for unit in group.units.clone() {
+        let cells = deal.cells_of(unit).unwrap_or_default();
+        let log = |label: u32| cells.iter().map(|&c| logs[c as usize * deal.labels() + label as usize]).sum::<f64>();
+        let found: Vec<f64> = group.labels.iter().map(|&(label, _)| log(label)).collect();
+        let most = found.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        // So that no share vanishes for good.
+        shares.extend(found.into_iter().map(|x| (x - most).exp().max(1e-9)));
+    }
+    for _ in 0..SCALINGS {
+        for label in 0..width {
+            let people =
+                group.units.clone().enumerate().map(|(i, u)| deal.people(u) as f64 * shares[i * width + label]);
+            let factor = group.labels[label].1 as f64 / people.sum::<f64>();
+            shares.iter_mut().skip(label).step_by(width).for_each(|share| *share *= factor);
+        }
+        for row in shares.chunks_mut(width) {
+            let sum: f64 = row.iter().sum();
+            row.iter_mut().for_each(|share| *share /= sum);
+        }
+    }
+    shares
+}
+
+/// One way to deal the values, and the counts that its likelihood depends on.
+struct Chain<'a> {
+    deal: &'a Deal,
+    random: ChaCha8Rng,
+    /// The unit of everybody, group after group, and which label of the group each has.
+    unit_of: Vec<u32>,
+    label_of: Vec<u32>,
+    /// People by cell and label, with the prior.
+    counts: Vec<f64>,
+    /// People by label who are no strangers.
+    known: Vec<f64>,
+    /// The prior of all cells of each attribute.
+    widths: Vec<f64>,
+}
+
+impl<'a> Chain<'a> {
+    fn new(deal: &'a Deal, prior: f64, start: &[f64], seed: u64, number: u64) -> Chain<'a> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream(number);
+        let mut chain = Chain {
+            deal,
+            random,
+            unit_of: Vec::new(),
+            label_of: Vec::new(),
+            counts: vec![prior; deal.cells() * deal.labels()],
+            known: vec![0.0; deal.labels()],
+            widths: deal.attributes.iter().map(|a| a.len() as f64 * prior).collect(),
+        };
+        deal.groups.iter().for_each(|group| chain.seat(group, start));
+        chain
+    }
+
+    /// Deals the labels of a group at random, one person after the other, by the expected shares.
+    fn seat(&mut self, group: &Group, start: &[f64]) {
+        let deal = self.deal;
+        let mut left: Vec<u64> = group.labels.iter().map(|(_, n)| *n).collect();
+        for unit in group.units.clone() {
+            let shares = &start[deal.places(unit)];
+            for _ in 0..deal.people(unit) {
+                let weight = |l: usize| shares[l].max(1e-12) * left[l] as f64 / group.labels[l].1 as f64;
+                let mut at = self.random.random::<f64>() * (0..left.len()).map(weight).sum::<f64>();
+                let passed = |l: &usize| {
+                    at -= weight(*l);
+                    at < 0.0 && left[*l] > 0
+                };
+                let last = || left.iter().rposition(|&n| n > 0).unwrap_or_default();
+                let label = (0..left.len()).find(passed).unwrap_or_else(last);
+                left[label] -= 1;
+                self.unit_of.push(unit as u32);
+                self.label_of.push(label as u32);
+                self.put(unit, group.labels[label].0, 1.0);
+            }
+        }
+    }
+
+    /// Counts a person of a unit, or takes her away.
+    fn put(&mut self, unit: usize, label: u32, change: f64) {
+        let (deal, labels) = (self.deal, self.deal.labels());
+        let Some(cells) = deal.cells_of(unit) else { return };
+        cells.iter().for_each(|&cell| self.counts[cell as usize * labels + label as usize] += change);
+        self.known[label as usize] += change;
+    }
+
+    /// Everybody once: tries to swap the person's label with that of another person of the group.
+    fn sweep(&mut self) {
+        let deal = self.deal;
+        let mut first = 0;
+        for group in &deal.groups {
+            let size = group.units.clone().map(|u| deal.people(u)).sum::<u64>() as usize;
+            if group.labels.len() > 1 && group.units.len() > 1 {
+                for one in first..first + size {
+                    let other = first + self.random.random_range(0..size);
+                    self.try_swap(group, one, other);
+                }
+            }
+            first += size;
+        }
+    }
+
+    fn try_swap(&mut self, group: &Group, one: usize, other: usize) {
+        let (u, v) = (self.unit_of[one] as usize, self.unit_of[other] as usize);
+        let (i, j) = (self.label_of[one], self.label_of[other]);
+        // People of a unit are alike.
+        if u == v || i == j {
+            return;
+        }
+        let (a, b) = (group.labels[i as usize].0, group.labels[j as usize].0);
+        let ratio = self.ratio(u, v, a, b);
+        if ratio >= 1.0 || self.random.random::<f64>() < ratio {
+            self.label_of.swap(one, other);
+            self.put(u, a, -1.0);
+            self.put(v, b, -1.0);
+            self.put(u, b, 1.0);
+            self.put(v, a, 1.0);
+        }
+    }
+
+    /// By how much likelier it is that a person of `u` has b and one of `v` a than the other way round, as it is now.
+    fn ratio(&self, u: usize, v: usize, a: u32, b: u32) -> f64 {
+        let labels = self.deal.labels();
+        let count = |cell: u32, label: u32| self.counts[cell as usize * labels + label as usize];
+        match (self.deal.cells_of(u), self.deal.cells_of(v)) {
+            (Some(u), Some(v)) => {
+                let differ = u.iter().zip(v).filter(|(x, y)| x != y);
+                let factor =
+                    |(&x, &y): (&u32, &u32)| count(y, a) * count(x, b) / ((count(x, a) - 1.0) * (count(y, b) - 1.0));
+                differ.map(factor).product()
+            }
+            // With a stranger: only one person has another label afterwards.
+            (Some(u), None) => self.moved(u, a, b),
+            (None, Some(v)) => self.moved(v, b, a),
+            (None, None) => 1.0,
+        }
+    }
+
+    /// By how much likelier it is that a person has this label than the one she has.
+    fn moved(&self, cells: &[u32], from: u32, to: u32) -> f64 {
+        let (labels, known) = (self.deal.labels(), |label: u32| self.known[label as usize]);
+        let count = |cell: u32, label: u32| self.counts[cell as usize * labels + label as usize];
+        let factor = |(&cell, width): (&u32, &f64)| {
+            let after = count(cell, to) / (known(to) + width);
+            after * (known(from) - 1.0 + width) / (count(cell, from) - 1.0)
+        };
+        cells.iter().zip(&self.widths).map(factor).product()
+    }
+
+    /// Counts what everybody has.
+    fn see(&self, seen: &mut [u32]) {
+        for (&unit, &label) in self.unit_of.iter().zip(&self.label_of) {
+            seen[self.deal.places(unit as usize).start + label as usize] += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::deal::Deal;
+    use super::super::exact;
+    use super::*;
+    use crate::exact::Ratio;
+
+    /// What is sampled is what is counted, but for what the standard error allows.
+    #[test]
+    fn samples_are_near_what_is_counted() {
+        for seed in 0..12 {
+            let deal = Deal::random(seed);
+            let exactly = exact::count(&deal, Ratio::whole(1)).expect("few ways");
+            let sampled = sample(&deal, 1.0, 4000, seed, &|_, _| ());
+            let errors = sampled.errors.expect("it is sampled");
+            for (place, p) in exactly.iter().enumerate() {
+                let (found, p) = (sampled.believed[place], p.to_f64());
+                // Eight chains tell the error only roughly.
+                assert!((found - p).abs() <= 6.0 * errors[place] + 0.005, "seed {seed}: {found} for {p}");
+                assert!(errors[place] < 0.03, "seed {seed}: {}", errors[place]);
+            }
+        }
+    }
+}

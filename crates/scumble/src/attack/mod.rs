@@ -1,0 +1,252 @@
+//! Attacks: what an adversary finds out from releases.
+//!
+//! An attack sees releases and what the adversary knows, never the data: whether she is right is found out afterwards, by
+//! [`score`].
+
+use crate::catalogue::Entry;
+use crate::problem::Problem;
+
+mod attribute_linkage;
+mod bayes;
+mod definetti;
+pub mod facts;
+mod implications;
+mod inference;
+mod intersection;
+mod locate;
+mod naming;
+mod negation;
+mod record_linkage;
+mod scene;
+mod skyline;
+pub mod statistics;
+mod table_linkage;
+
+pub use inference::refused;
+pub use naming::Naming;
+pub use locate::{Candidate, Whereabouts, locate};
+pub use scene::{Alike, Crowd, In, Knowledge, Membership, Scene, View};
+
+/// Every attack. A new one is a file and a line here (and its `mod` line above).
+pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[
+    record_linkage::ENTRY,
+    attribute_linkage::ENTRY,
+    table_linkage::ENTRY,
+    bayes::ENTRY,
+    negation::ENTRY,
+    implications::ENTRY,
+    skyline::ENTRY,
+    definetti::ENTRY,
+    intersection::ENTRY,
+    inference::ENTRY,
+];
+
+/// A way to find out something about people from releases.
+pub trait Attack: Send + Sync {
+    /// What must be given to it.
+    fn needs(&self) -> Needs;
+
+    /// Carries it out. `progress(done, all)` is told how far it is.
+    fn run(&self, scene: &Scene, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem>;
+}
+
+/// What an attack needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// People to look for.
+    pub people: bool,
+    /// At least so many releases.
+    pub releases: usize,
+}
+
+/// What came of an attack.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Numbers over all people, or over the release.
+    pub figures: Vec<Figure>,
+    /// The people, where the attack tells more kinds apart than the scene; see [`Report::crowd`].
+    pub people: Option<Crowd>,
+    /// What she believes of everybody, by kind; where the attack looks for people.
+    pub beliefs: Option<Beliefs>,
+    /// How much everybody is at risk, by kind, where that is not the belief in the likeliest value.
+    pub risk: Option<Vec<f64>>,
+    /// Lines of a picture.
+    pub chart: Option<Chart>,
+    /// What was found, in words.
+    pub findings: Vec<String>,
+    /// What the reader must bear in mind.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// The people whose kinds the beliefs and the risk are about.
+    pub fn crowd<'a>(&'a self, scene: &'a Scene) -> Option<&'a Crowd> {
+        self.people.as_ref().or(scene.people.as_ref())
+    }
+}
+
+/// A number that an attack comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Stable name, as in `--fail-on`.
+    pub name: String,
+    /// The number.
+    pub value: f64,
+    /// What it counts.
+    pub unit: Unit,
+    /// In words.
+    pub about: String,
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A share between 0 and 1.
+    Share,
+    /// A whole number.
+    Count,
+    /// Any other number.
+    Number,
+}
+
+impl Figure {
+    /// A share between 0 and 1.
+    pub fn share(name: impl Into<String>, value: f64, about: impl Into<String>) -> Figure {
+        Figure { name: name.into(), value, unit: Unit::Share, about: about.into() }
+    }
+
+    /// A whole number.
+    pub fn count(name: impl Into<String>, value: u64, about: impl Into<String>) -> Figure {
+        Figure { name: name.into(), value: value as f64, unit: Unit::Count, about: about.into() }
+    }
+
+    /// Any other number.
+    pub fn number(name: impl Into<String>, value: f64, about: impl Into<String>) -> Figure {
+        Figure { name: name.into(), value, unit: Unit::Number, about: about.into() }
+    }
+}
+
+/// A picture of lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// What is across.
+    pub x: String,
+    /// What is up.
+    pub y: String,
+    /// The lines: what each is called, and its points.
+    pub lines: Vec<(String, Vec<(f64, f64)>)>,
+}
+
+/// What is believed of the value of everybody, kind by kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beliefs {
+    /// Where the values of each kind begin, and the end of the last.
+    first: Vec<u32>,
+    /// Values with their probabilities; rising values. Those that are not there are impossible.
+    pairs: Vec<(u32, f64)>,
+}
+
+impl Beliefs {
+    /// From the values of each kind with their probabilities.
+    pub fn new<I: IntoIterator<Item = (u32, f64)>>(kinds: impl IntoIterator<Item = I>) -> Beliefs {
+        let mut beliefs = Beliefs { first: vec![0], pairs: Vec::new() };
+        for kind in kinds {
+            let start = beliefs.pairs.len();
+            beliefs.pairs.extend(kind);
+            beliefs.pairs[start..].sort_unstable_by_key(|&(value, _)| value);
+            beliefs.first.push(beliefs.pairs.len() as u32);
+        }
+        beliefs
+    }
+
+    /// The possible values of a kind, with their probabilities; none if nothing is believed.
+    pub fn of(&self, kind: usize) -> &[(u32, f64)] {
+        &self.pairs[self.first[kind] as usize..self.first[kind + 1] as usize]
+    }
+
+    /// The likeliest value of a kind.
+    pub fn best(&self, kind: usize) -> Option<(u32, f64)> {
+        let better = |a: (u32, f64), &b: &(u32, f64)| if b.1 > a.1 { b } else { a };
+        self.of(kind).split_first().map(|(&first, rest)| rest.iter().fold(first, better))
+    }
+
+    /// Number of kinds.
+    pub fn kinds(&self) -> usize {
+        self.first.len().saturating_sub(1)
+    }
+
+    /// Figures that every attack on people's values has: how many are certain, how sure she is of the others; and the
+    /// curve of confidence.
+    pub fn summary(&self, crowd: &Crowd) -> (Vec<Figure>, Chart) {
+        self.summary_of(&crowd.kinds.iter().map(|k| k.people).collect::<Vec<u64>>())
+    }
+
+    /// The same, of so many people of each kind.
+    fn summary_of(&self, people: &[u64]) -> (Vec<Figure>, Chart) {
+        let all = people.iter().sum::<u64>().max(1);
+        let mut sure: Vec<(f64, u64)> = Vec::new();
+        let (mut certain, mut nothing, mut sum) = (0u64, 0u64, 0.0);
+        for (kind, &people) in people.iter().enumerate() {
+            let Some((_, p)) = self.best(kind) else {
+                nothing += people;
+                continue;
+            };
+            certain += if self.of(kind).len() == 1 { people } else { 0 };
+            sum += p * people as f64;
+            sure.push((p, people));
+        }
+        let share = |people: u64| people as f64 / all as f64;
+        let at_least = |c: f64| share(sure.iter().filter(|(p, _)| *p >= c).map(|(_, n)| n).sum());
+        let most = sure.iter().map(|(p, _)| *p).fold(0.0, f64::max);
+        let figures = vec![
+            Figure::count("certain", certain, "people whose value is certain"),
+            Figure::share("certain_share", share(certain), "of all people"),
+            Figure::share("believed_90", at_least(0.9), "of people: a value is believed with 90 % or more"),
+            Figure::share("believed_50", at_least(0.5), "of people: a value is believed with 50 % or more"),
+            Figure::share("worst", most, "the strongest belief about anybody"),
+            Figure::share("mean", sum / (all - nothing).max(1) as f64, "mean belief in the likeliest value"),
+            Figure::count("not_found", nothing, "people of whom nothing is learnt"),
+        ];
+        let steps = (0..=100).map(|i| f64::from(i) / 100.0);
+        let curve = steps.map(|c| (c, at_least(c))).collect();
+        let chart = Chart {
+            title: String::new(),
+            x: "probability".into(),
+            y: "share of people whose likeliest value is believed with at least this probability".into(),
+            lines: vec![("".into(), curve)],
+        };
+        (figures, chart)
+    }
+}
+
+/// How right the beliefs are: `truth` is the value of each row of the register, where it is known.
+pub fn score(crowd: &Crowd, beliefs: &Beliefs, truth: &[Option<u32>]) -> Vec<Figure> {
+    let (mut known, mut right, mut certain, mut wrong, mut excluded, mut sum) = (0u64, 0.0, 0u64, 0u64, 0u64, 0.0);
+    for (&kind, truth) in crowd.kind_of.iter().zip(truth) {
+        let (Some(truth), Some((_, p))) = (*truth, beliefs.best(kind as usize)) else { continue };
+        known += 1;
+        let values = beliefs.of(kind as usize);
+        let believed = values.iter().find(|(v, _)| *v == truth).map(|&(_, p)| p);
+        // Values that are equally likely share the guess.
+        let likeliest = values.iter().filter(|(_, q)| *q == p).count();
+        right += if believed == Some(p) { 1.0 / likeliest as f64 } else { 0.0 };
+        sum += believed.unwrap_or(0.0);
+        match (values.len(), believed) {
+            (1, Some(_)) => certain += 1,
+            (1, None) => wrong += 1,
+            (_, None) => excluded += 1,
+            _ => (),
+        }
+    }
+    let share = |x: f64| if known == 0 { 0.0 } else { x / known as f64 };
+    vec![
+        Figure::count("scored", known, "people whose value is known from the truth"),
+        Figure::share("right", share(right), "of them: the likeliest value is the true one"),
+        Figure::share("belief_in_truth", share(sum), "mean belief in the true value"),
+        Figure::count("certain_and_right", certain, "people whose value is certain, and it is the true one"),
+        Figure::count("certain_and_wrong", wrong, "people whose value seems certain, and it is another"),
+        Figure::count("truth_excluded", excluded, "people whose true value was taken for impossible"),
+    ]
+}
