@@ -4,7 +4,7 @@ use crate::show::{grouped, table};
 use crate::{Answer, example, to_json, watch};
 use scumble::papers::{self, PAPERS};
 use scumble::problem::{Problem, Problems};
-use scumble_io::reproduce::{EXPERIMENTS, Item, Options, Reproduced, reproduce};
+use scumble_io::reproduce::{Item, Options, Reproduced, experiments as known, reproduce};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -51,8 +51,9 @@ pub fn run(arguments: &Arguments) -> Result<Answer, Problems> {
 }
 
 fn listed() -> Answer {
-    let rows = EXPERIMENTS.iter().map(|(name, about, _)| ((*name).to_owned(), (*about).to_owned()));
-    let rows = std::iter::once((EXAMPLES.to_owned(), "worked examples of the papers, with exact values".to_owned())).chain(rows);
+    let rows = known().map(|(name, about)| (name.to_owned(), about.to_owned()));
+    let rows = std::iter::once((EXAMPLES.to_owned(), "worked examples of the papers, with exact values".to_owned()))
+        .chain(rows);
     let rows: Vec<Vec<String>> = rows.map(|(name, about)| vec![name, about]).collect();
     let json = rows.iter().map(|r| serde_json::json!({ "name": r[0], "about": r[1] })).collect();
     Answer { text: table(&rows), json, yes: true }
@@ -67,15 +68,16 @@ fn worked(answer: &mut Answer) {
         let wrong = checks.iter().filter(|c| c.wrong.is_some()).count();
         answer.yes &= wrong == 0;
         let title = text.lines().next().unwrap_or_default().trim_start_matches("# ");
-        let verdict = if wrong == 0 { "all as the paper has them, or as corrected".into() } else { format!("{wrong} WRONG") };
+        let verdict =
+            if wrong == 0 { "all as the paper has them, or as corrected".into() } else { format!("{wrong} WRONG") };
         rows.push(vec![format!("{} values", checks.len()), title.to_owned(), verdict]);
         for check in checks.iter().filter(|c| c.wrong.is_some()) {
             let wrong = check.wrong.as_deref().unwrap_or_default();
             rows.push(vec![String::new(), format!("{name}, line {}: {}", check.line, check.text), wrong.to_owned()]);
         }
-        let checks = checks.iter().map(|c| {
-            serde_json::json!({ "line": c.line, "expected": c.text, "holds": c.wrong.is_none(), "found": c.wrong })
-        });
+        let checks = checks.iter().map(
+            |c| serde_json::json!({ "line": c.line, "expected": c.text, "holds": c.wrong.is_none(), "found": c.wrong }),
+        );
         pages.push(serde_json::json!({ "page": name, "title": title, "values": checks.collect::<Vec<_>>() }));
     }
     let _ = writeln!(answer.text, "Worked examples\n\n{}", table(&rows));
@@ -104,8 +106,9 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new() -> Result<Scratch, Problem> {
         let folder = std::env::temp_dir().join(format!("scumble-reproduce-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)
-            .map_err(|e| Problem::new(format!("`{}` cannot be made: {}", folder.display(), scumble_io::describe(&e))))?;
+        std::fs::create_dir_all(&folder).map_err(|e| {
+            Problem::new(format!("`{}` cannot be made: {}", folder.display(), scumble_io::describe(&e)))
+        })?;
         Ok(Scratch(folder))
     }
 
@@ -116,7 +119,9 @@ impl Scratch {
             path.parent()
                 .map_or(Ok(()), std::fs::create_dir_all)
                 .and_then(|()| std::fs::write(&path, &file.text))
-                .map_err(|e| Problem::new(format!("`{}` cannot be written: {}", path.display(), scumble_io::describe(&e))))?;
+                .map_err(|e| {
+                    Problem::new(format!("`{}` cannot be written: {}", path.display(), scumble_io::describe(&e)))
+                })?;
         }
         let policy = self.0.join("policy.toml");
         std::fs::read_to_string(&policy)
@@ -139,7 +144,10 @@ fn adult(folder: &Path) -> Result<String, Problem> {
     let mut policy = String::from("source = \"adult/adult.csv\"\n[attributes]\n");
     for column in ["sex", "race", "marital-status", "education", "native-country", "workclass"] {
         let file = format!("adult/hierarchies/adult_hierarchy_{column}.csv");
-        let _ = writeln!(policy, "{column} = {{ role = \"quasi-identifier\", taxonomy = {{ file = \"{file}\", ordered = true }} }}");
+        let _ = writeln!(
+            policy,
+            "{column} = {{ role = \"quasi-identifier\", taxonomy = {{ file = \"{file}\", ordered = true }} }}"
+        );
     }
     policy.push_str(
         "age = { role = \"quasi-identifier\", taxonomy = { number = true } }\noccupation = { role = \"sensitive\" }\n\

@@ -146,7 +146,7 @@ pub(crate) struct Material {
     pub scene: Scene,
     pub names: Option<Arc<Column>>,
     truth: Option<Vec<Option<u32>>>,
-    warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// Carries out attacks: those that are named, or all that what is given suffices for.

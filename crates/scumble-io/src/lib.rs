@@ -18,8 +18,8 @@ pub mod query;
 pub mod reproduce;
 pub mod source;
 pub mod staging;
-pub mod why;
 pub mod statistics;
+pub mod why;
 pub mod write;
 
 /// The reason of an I/O error in plain words, without the operating system's number.

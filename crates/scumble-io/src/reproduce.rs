@@ -81,14 +81,31 @@ pub struct Item {
 type Experiment = (&'static str, &'static str, fn(&Laboratory<'_>) -> Result<Findings, Problems>);
 
 /// Every experiment.
-pub const EXPERIMENTS: [Experiment; 6] = [
-    ("composition", "X1, X2, X4: intersection of two k-anonymous releases (Ganta et al. 2008, Figures 1 to 3)", composition::composition),
+const EXPERIMENTS: [Experiment; 6] = [
+    (
+        "composition",
+        "X1, X2, X4: intersection of two k-anonymous releases (Ganta et al. 2008, Figures 1 to 3)",
+        composition::composition,
+    ),
     ("cuts", "X3: how Mondrian's rule for cuts changes the risk", composition::cuts),
-    ("diversity", "X5: the same with ℓ-diversity and t-closeness (Ganta et al. 2008, Figure 4)", composition::diversity),
+    (
+        "diversity",
+        "X5: the same with ℓ-diversity and t-closeness (Ganta et al. 2008, Figure 4)",
+        composition::diversity,
+    ),
     ("locating", "X11: who is found by the nearest centroid (Ganta et al. 2008, section 2)", composition::locating),
-    ("republication", "X6 to X9: entropy of one and two releases, and cost (Wang et al. 2008, Figures 2 to 5)", republication::republication),
+    (
+        "republication",
+        "X6 to X9: entropy of one and two releases, and cost (Wang et al. 2008, Figures 2 to 5)",
+        republication::republication,
+    ),
     ("mondrian", "X10: a partitioning of 1000 normal points (the lecture's figure)", mondrian),
 ];
+
+/// The experiments: names and what they are about.
+pub fn experiments() -> impl Iterator<Item = (&'static str, &'static str)> {
+    EXPERIMENTS.iter().map(|&(name, about, _)| (name, about))
+}
 
 /// What came of an experiment.
 #[derive(Default)]
@@ -128,9 +145,8 @@ pub fn reproduce(options: &Options<'_>) -> Result<Reproduced, Problems> {
     let laboratory = Laboratory::new(&mut policy, &options.base, options)?;
     clock.lap("read");
     if let Some(folder) = &options.pictures {
-        std::fs::create_dir_all(folder).map_err(|e| {
-            Problem::new(format!("`{}` cannot be made: {}", folder.display(), crate::describe(&e)))
-        })?;
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Problem::new(format!("`{}` cannot be made: {}", folder.display(), crate::describe(&e))))?;
     }
     let (mut items, mut pictures) = (Vec::new(), Vec::new());
     for (name, _, experiment) in EXPERIMENTS {

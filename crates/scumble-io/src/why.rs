@@ -7,7 +7,7 @@ use scumble::catalogue::did_you_mean;
 use scumble::exact::Ratio;
 use scumble::inference::sentences::Names;
 use scumble::inference::witness::{Claim, Conclusion, Explainer, Proof, Unexplained, Witness, verify};
-use scumble::inference::{Evidence, Inference, Outcome, Source, infer};
+use scumble::inference::{Evidence, Inference, Outcome, Reasons, Source, infer};
 use scumble::problem::{Problem, Problems};
 use serde::Serialize;
 
@@ -92,9 +92,11 @@ pub fn why(person: &str, value: Option<&str>, options: &Options<'_>) -> Result<E
     let kind = crowd.kind_of[row];
     options.watcher.phase("inferring");
     let evidence = scene.evidence()?;
-    let found = infer(&evidence, &|done, all| options.watcher.at(done, all)).map_err(|f| refused(scene, &evidence, &f))?;
+    let found =
+        infer(&evidence, &|done, all| options.watcher.at(done, all)).map_err(|f| refused(scene, &evidence, &f))?;
     options.watcher.phase("explaining");
-    let teller = Teller { evidence: &evidence, found: &found, explainer: Explainer::new(&evidence), naming: Naming::new(scene) };
+    let teller =
+        Teller { evidence: &evidence, found: &found, explainer: Explainer::new(&evidence), naming: Naming::new(scene) };
     let mut warnings = material.warnings.clone();
     let inferences = match value {
         Some(text) => {
@@ -123,7 +125,9 @@ fn find(person: &str, material: &Material) -> Result<usize, Problem> {
     if let Some(names) = &material.names {
         let code = names.values.iter().position(|n| n == person);
         let row = code.and_then(|c| names.codes.iter().position(|&code| code as usize == c));
-        return row.ok_or_else(|| Problem::new("the register names nobody like that").hint("names are written as in the column of `--name`"));
+        return row.ok_or_else(|| {
+            Problem::new("the register names nobody like that").hint("names are written as in the column of `--name`")
+        });
     }
     let row = person.parse::<usize>().ok().filter(|&n| 1 <= n && n <= rows);
     row.map(|n| n - 1).ok_or_else(|| {
@@ -141,7 +145,8 @@ struct Teller<'a> {
 
 impl Teller<'_> {
     fn believed(&self, kind: u32) -> Vec<Believed> {
-        let mut values: Vec<(u32, f64)> = self.found.beliefs.values(self.evidence, kind).filter(|(_, p)| *p > 0.0).collect();
+        let mut values: Vec<(u32, f64)> =
+            self.found.beliefs.values(self.evidence, kind).filter(|(_, p)| *p > 0.0).collect();
         values.sort_by(|a, b| b.1.total_cmp(&a.1));
         let one = |&(value, probability): &(u32, f64)| Believed {
             value: self.naming.value(value),
@@ -178,13 +183,21 @@ impl Teller<'_> {
             low.map(|p| Claim::AtLeast(value, p)).into_iter().chain(high.map(|p| Claim::AtMost(value, p))).collect()
         };
         if claims.is_empty() {
-            warnings.push("nothing is forced: beliefs between impossible and certain are consistent with what was published".into());
+            warnings.push(
+                "nothing is forced: beliefs between impossible and certain are consistent with what was published"
+                    .into(),
+            );
         }
         claims.into_iter().filter_map(|claim| self.because(kind, claim, warnings)).collect()
     }
 
     fn because(&self, kind: u32, claim: Claim, warnings: &mut Vec<String>) -> Option<Because> {
-        match self.explainer.why(kind, claim, None) {
+        let mut found = self.explainer.why(kind, claim, None);
+        if found == Err(Unexplained::TooLarge) {
+            // Then with the facts that excluded the other values.
+            found = self.explainer.why(kind, claim, Some(&self.excluding(kind, claim)));
+        }
+        match found {
             Ok(witness) => Some(self.told(&witness, claim)),
             Err(Unexplained::Untrue) => {
                 warnings.push(format!("no reason was found for {}", self.naming.value(claim.value())));
@@ -196,6 +209,23 @@ impl Teller<'_> {
                 None
             }
         }
+    }
+
+    /// Facts that together exclude what a claim excludes.
+    fn excluding(&self, kind: u32, claim: Claim) -> Vec<u32> {
+        let gone = |o: &u32| {
+            let value = self.evidence.outcomes()[*o as usize].value;
+            match claim {
+                Claim::Certain(v) => value != v,
+                _ => value == claim.value(),
+            }
+        };
+        let reasons = Reasons::new(self.evidence, &self.found.forced);
+        let mut facts: Vec<u32> =
+            self.evidence.outcomes_of(kind).filter(gone).filter_map(|o| reasons.excluded(o)).flatten().collect();
+        facts.sort_unstable();
+        facts.dedup();
+        facts
     }
 
     fn told(&self, witness: &Witness, claim: Claim) -> Because {

@@ -10,7 +10,7 @@ mod lp;
 mod naive;
 #[path = "inference/parts.rs"]
 mod parts;
-#[path = "inference/worlds.rs"]
-mod worlds;
 #[path = "inference/witness.rs"]
 mod witness;
+#[path = "inference/worlds.rs"]
+mod worlds;

@@ -69,7 +69,9 @@ pub(super) fn composition(laboratory: &Laboratory<'_>) -> Result<Findings, Probl
     let groups = || algorithm("microaggregation", &[("method", "mdav")]);
     let mut findings = Findings::default();
     let mut perfect: Vec<(String, Vec<(f64, f64)>)> =
-        ["Mondrian / Mondrian", "microaggregation / microaggregation", "Mondrian / microaggregation"].map(|n| (n.to_owned(), Vec::new())).to_vec();
+        ["Mondrian / Mondrian", "microaggregation / microaggregation", "Mondrian / microaggregation"]
+            .map(|n| (n.to_owned(), Vec::new()))
+            .to_vec();
     let mut partial = Vec::new();
     let mut values: Vec<(String, Vec<(f64, f64)>)> =
         ["one release", "both releases"].map(|n| (n.to_owned(), Vec::new())).to_vec();
@@ -107,9 +109,33 @@ pub(super) fn composition(laboratory: &Laboratory<'_>) -> Result<Findings, Probl
         holds: Some(falls),
     });
     let chart = |title: &str, x: &str, y: &str, lines| Chart { title: title.into(), x: x.into(), y: y.into(), lines };
-    findings.draw("perfect-breach", &chart("Perfect breach of two k-anonymous releases", "k", "share of shared people whose value is certain", perfect));
-    findings.draw("partial-breach", &chart("Partial breach, Mondrian / Mondrian", "confidence", "share of shared people whose value is found with at least this confidence", partial));
-    findings.draw("effective-anonymity", &chart("Effective anonymity, Mondrian / Mondrian", "k", "mean number of values that a shared person may have", values));
+    findings.draw(
+        "perfect-breach",
+        &chart(
+            "Perfect breach of two k-anonymous releases",
+            "k",
+            "share of shared people whose value is certain",
+            perfect,
+        ),
+    );
+    findings.draw(
+        "partial-breach",
+        &chart(
+            "Partial breach, Mondrian / Mondrian",
+            "confidence",
+            "share of shared people whose value is found with at least this confidence",
+            partial,
+        ),
+    );
+    findings.draw(
+        "effective-anonymity",
+        &chart(
+            "Effective anonymity, Mondrian / Mondrian",
+            "k",
+            "mean number of values that a shared person may have",
+            values,
+        ),
+    );
     Ok(findings)
 }
 
@@ -131,11 +157,35 @@ fn at_size(laboratory: &Laboratory<'_>, samples: &Samples, k: u64, reports: &[Re
     let on_adult = |test: bool| laboratory.adult.then_some(test);
     let paper = |text: &'static str| if first && laboratory.adult { text } else { "" };
     let mut items = vec![
-        item("X1", "perfect breach (C = 100 %), Mondrian / Mondrian", paper("about 12 %"), percent(perfect), on_adult(!first || (0.02..=0.15).contains(&perfect)).filter(|_| first)),
-        item("X1", "perfect breach, microaggregation / microaggregation", "", percent(figure(grouped, "pvp_100")), None),
+        item(
+            "X1",
+            "perfect breach (C = 100 %), Mondrian / Mondrian",
+            paper("about 12 %"),
+            percent(perfect),
+            on_adult(!first || (0.02..=0.15).contains(&perfect)).filter(|_| first),
+        ),
+        item(
+            "X1",
+            "perfect breach, microaggregation / microaggregation",
+            "",
+            percent(figure(grouped, "pvp_100")),
+            None,
+        ),
         item("X1", "perfect breach, Mondrian / microaggregation", "", percent(figure(mixed, "pvp_100")), None),
-        item("X2", "partial breach (C = 25 %), Mondrian / Mondrian", paper("above 60 %"), percent(quarter), on_adult(quarter > 0.6).filter(|_| first)),
-        item("X4", "effective anonymity before → after", "", format!("{before:.2} → {:.2}", figure(cut, "ea_after")), Some(figure(cut, "ea_after") <= before)),
+        item(
+            "X2",
+            "partial breach (C = 25 %), Mondrian / Mondrian",
+            paper("above 60 %"),
+            percent(quarter),
+            on_adult(quarter > 0.6).filter(|_| first),
+        ),
+        item(
+            "X4",
+            "effective anonymity before → after",
+            "",
+            format!("{before:.2} → {:.2}", figure(cut, "ea_after")),
+            Some(figure(cut, "ea_after") <= before),
+        ),
         item("X4", "vulnerable population", "", percent(figure(cut, "vp_share")), None),
         item("X4", "mean class of a shared person", "", format!("{:.1} records", figure(cut, "class")), None),
     ];
@@ -235,7 +285,8 @@ pub(super) fn diversity(laboratory: &Laboratory<'_>) -> Result<Findings, Problem
     findings.draw("diversity-breach", &chart);
     let lines = vec![("k = 10 and entropy ℓ-diversity".to_owned(), classes)];
     let y = "mean number of records that fit a shared person".to_owned();
-    findings.draw("diversity-classes", &Chart { title: "Class sizes with ℓ-diversity".into(), x: "ℓ".into(), y, lines });
+    findings
+        .draw("diversity-classes", &Chart { title: "Class sizes with ℓ-diversity".into(), x: "ℓ".into(), y, lines });
     Ok(findings)
 }
 
@@ -280,6 +331,7 @@ pub(super) fn locating(laboratory: &Laboratory<'_>) -> Result<Findings, Problems
     }
     let lines = vec![("MDAV".to_owned(), line)];
     let y = "share of people located right".to_owned();
-    findings.draw("locating", &Chart { title: "Locating people by the nearest centroid".into(), x: "k".into(), y, lines });
+    findings
+        .draw("locating", &Chart { title: "Locating people by the nearest centroid".into(), x: "k".into(), y, lines });
     Ok(findings)
 }

@@ -23,7 +23,9 @@ pub(super) fn republication(laboratory: &Laboratory<'_>) -> Result<Findings, Pro
     let people = if all >= 14_400 { 7200 } else { all * 2 / 5 };
     let mut findings = Findings::default();
     let mut against_sharing: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
-    let mut bars = ["one release", "two releases, independent", "two releases, guided by history"].map(|n| (n.to_owned(), Vec::new())).to_vec();
+    let mut bars = ["one release", "two releases, independent", "two releases, guided by history"]
+        .map(|n| (n.to_owned(), Vec::new()))
+        .to_vec();
     let steps = [0, 1, 2, 3, 4, 5].map(|i| people * i / 6);
     for l in DIVERSITIES {
         let mut line = Vec::new();
@@ -47,8 +49,14 @@ pub(super) fn republication(laboratory: &Laboratory<'_>) -> Result<Findings, Pro
     }
     let y = "entropy of the second release's people, in nats";
     let chart = |title: &str, x: &str, y: &str, lines| Chart { title: title.into(), x: x.into(), y: y.into(), lines };
-    findings.draw("entropy-diversity", &chart(&format!("One and two releases that share {} of {people} people", steps[1]), "ℓ", y, bars));
-    findings.draw("entropy-sharing", &chart("Two independent releases", "people whom the releases share", y, against_sharing));
+    findings.draw(
+        "entropy-diversity",
+        &chart(&format!("One and two releases that share {} of {people} people", steps[1]), "ℓ", y, bars),
+    );
+    findings.draw(
+        "entropy-sharing",
+        &chart("Two independent releases", "people whom the releases share", y, against_sharing),
+    );
     cost(laboratory, people, &mut findings)?;
     Ok(findings)
 }
@@ -186,7 +194,8 @@ impl Series {
         let history = guided.entropy_of_second();
         let mut history_settings = settings.clone();
         if guided.empty + guided.left_out > 0 {
-            history_settings += &format!("; {} places stayed empty, {} newcomers left out", guided.empty, guided.left_out);
+            history_settings +=
+                &format!("; {} places stayed empty, {} newcomers left out", guided.empty, guided.left_out);
         }
         vec![
             Item {
@@ -289,7 +298,8 @@ fn cost(laboratory: &Laboratory<'_>, most: usize, findings: &mut Findings) -> Re
                 joint.evidence.outcomes().len(),
                 joint.evidence.facts().len() + joint.evidence.kinds().len()
             ),
-            settings: "ℓ = 5, five sixths in both releases, independent; largest distance from a count below 1e-9".into(),
+            settings: "ℓ = 5, five sixths in both releases, independent; largest distance from a count below 1e-9"
+                .into(),
             holds: Some(joint.found.beliefs.violation < 1e-9),
         });
     }

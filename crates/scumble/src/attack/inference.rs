@@ -146,9 +146,8 @@ impl JointInference {
         let values = |kind: usize| found.forced.values(evidence, kind as u32).filter(|&v| v != Outcome::UNKNOWN);
         let there = |kind: &usize| (0..scene.releases.len()).any(|r| !crowd.candidates(*kind, r).is_empty());
         let kinds = || (0..crowd.kinds.len()).filter(there);
-        let people = |test: &dyn Fn(usize) -> bool| -> u64 {
-            kinds().filter(|&k| test(k)).map(|k| crowd.kinds[k].people).sum()
-        };
+        let people =
+            |test: &dyn Fn(usize) -> bool| -> u64 { kinds().filter(|&k| test(k)).map(|k| crowd.kinds[k].people).sum() };
         // What the releases do not say each by itself: values of everybody's groups in all releases that go all the same.
         let excluded: u64 = kinds()
             .map(|kind| {
@@ -203,13 +202,29 @@ impl JointInference {
                 changed += if before.iter().any(|&(v, p)| (p - now(v)).abs() > 1e-6) { alike.people } else { 0 };
             }
             let (name, at) = (&scene.releases[release].name, release + 1);
-            figures.push(Figure::number(format!("entropy_{at}"), alone, format!("entropy of its people from {name} alone")));
+            figures.push(Figure::number(
+                format!("entropy_{at}"),
+                alone,
+                format!("entropy of its people from {name} alone"),
+            ));
             figures.push(Figure::number(format!("entropy_{at}_after"), together, "and from all releases"));
-            figures.push(Figure::count(format!("channel_{at}"), changed, "of its people are believed otherwise than from it alone"));
+            figures.push(Figure::count(
+                format!("channel_{at}"),
+                changed,
+                "of its people are believed otherwise than from it alone",
+            ));
         }
-        figures.push(Figure::count("variables", evidence.outcomes().len() as u64, "unknowns before anything is excluded"));
+        figures.push(Figure::count(
+            "variables",
+            evidence.outcomes().len() as u64,
+            "unknowns before anything is excluded",
+        ));
         figures.push(Figure::count("facts", evidence.facts().len() as u64, "published counts and statements"));
-        figures.push(Figure::number("violation", found.beliefs.violation, "largest distance of a count from what is believed"));
+        figures.push(Figure::number(
+            "violation",
+            found.beliefs.violation,
+            "largest distance of a count from what is believed",
+        ));
         figures
     }
 
@@ -236,12 +251,20 @@ impl JointInference {
         let distance = worlds.compare(evidence, &found.beliefs.probability);
         let mut figures = vec![
             Figure::count("counted", worlds.exact, "people whose worlds were counted exactly"),
-            Figure::share("understated", distance.understated.0, "maximum entropy is less sure than the worlds, at most by"),
+            Figure::share(
+                "understated",
+                distance.understated.0,
+                "maximum entropy is less sure than the worlds, at most by",
+            ),
             Figure::share("overstated", distance.overstated.0, "maximum entropy is surer than the worlds, at most by"),
         ];
         if let Some(sampled) = &worlds.sampled {
             figures.push(Figure::count("sampled", sampled.people, "people whose worlds were drawn"));
-            figures.push(Figure::number("sampling_error", sampled.largest_error, "largest standard error of their shares"));
+            figures.push(Figure::number(
+                "sampling_error",
+                sampled.largest_error,
+                "largest standard error of their shares",
+            ));
             figures.push(Figure::number("r_hat", sampled.r_hat, "split R̂ of the draws: near 1 if they can be trusted"));
             if sampled.unsettled > 0 {
                 notes.push(format!(

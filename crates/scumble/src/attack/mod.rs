@@ -24,8 +24,8 @@ pub mod statistics;
 mod table_linkage;
 
 pub use inference::refused;
-pub use naming::Naming;
 pub use locate::{Candidate, Whereabouts, locate};
+pub use naming::Naming;
 pub use scene::{Alike, Crowd, In, Knowledge, Membership, Scene, View};
 
 /// Every attack. A new one is a file and a line here (and its `mod` line above).

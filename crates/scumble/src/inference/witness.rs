@@ -7,7 +7,7 @@
 
 use super::Evidence;
 use super::lp::{Certificate, Party, Program, Solution};
-use crate::exact::Ratio;
+use crate::exact::{Fraction, Ratio};
 use dashu_int::IBig;
 use hashbrown::HashSet;
 use std::collections::VecDeque;
@@ -79,6 +79,8 @@ pub enum Unexplained {
     TooLarge,
 }
 
+/// Facts of the largest linear program whose bounds are told.
+const BOUNDED_FACTS: usize = 150;
 /// Facts of the largest linear program that is tried.
 const MOST_FACTS: usize = 1024;
 /// Sets of facts that are tried to prove that none is smaller.
@@ -124,6 +126,31 @@ impl<'a> Explainer<'a> {
         }
         let goal = Goal::new(self.program.evidence(), Conclusion::About { kind, claim });
         self.explain(&goal, &[kind], candidates)
+    }
+
+    /// Whether it can be shown that nobody has this outcome, which is one of the kind's.
+    pub(super) fn excludes(&self, kind: u32, outcome: u32) -> bool {
+        let claim = Claim::Impossible(self.program.evidence().outcomes()[outcome as usize].value);
+        let goal = Goal { conclusion: Conclusion::About { kind, claim }, outcomes: vec![outcome], whole: false };
+        self.explain(&goal, &[kind], None).is_ok_and(|w| w.conclusion != Conclusion::NoWorld)
+    }
+
+    /// The least and the most probability that any belief can give a value of a kind. Nothing if too many facts have to do
+    /// with the kind.
+    pub fn bounds(&self, kind: u32, value: u32) -> Option<(Ratio, Ratio)> {
+        let (facts, complete) = self.near(&[kind], None, BOUNDED_FACTS);
+        let evidence = self.program.evidence();
+        let outcomes: Vec<u32> =
+            evidence.outcomes_of(kind).filter(|&o| evidence.outcomes()[o as usize].value == value).collect();
+        let share = |solution: Solution| match solution {
+            Solution::Bound(bound, _) => {
+                let people = Fraction::whole(evidence.kinds()[kind as usize].people.into());
+                bound.over(&people).ratio()
+            }
+            Solution::Contradiction(_) => None,
+        };
+        let least = || share(self.program.minimum(&facts, &outcomes));
+        complete.then(|| least().zip(share(self.program.maximum(&facts, &outcomes)))).flatten()
     }
 
     /// The fewest facts that contradict each other. If candidates are given, they are tried first.

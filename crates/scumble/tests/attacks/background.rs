@@ -129,7 +129,7 @@ fn reference(rng: &mut ChaCha8Rng, people: &[Person]) -> (Reference, Register) {
 /// What is believed of somebody in a class of these people afterwards, by the definition; nothing if it contradicts.
 fn posterior(reference: &Reference, class: &[&Person], who: &Person, members: bool) -> Option<Vec<f64>> {
     let share = |p: &Person, value: u32| reference[&(p.group, p.a, p.b)][value as usize];
-    let mut likely = vec![0.0; 3];
+    let mut likely = [0.0; 3];
     if members {
         let who = class.iter().position(|p| *p == who).expect("is in it");
         for order in orders(class.iter().map(|p| p.value).collect()) {

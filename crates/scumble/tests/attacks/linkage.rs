@@ -1,30 +1,27 @@
 //! Linkage and intersection on the tables of the literature, and against brute force on random releases.
 
-use super::made::{crowd, figure, release, run};
+use super::made::{Class, crowd, figure, release, run};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scumble::attack::{In, Knowledge, Membership, Scene, locate};
+
+/// A class that is made up on the way.
+type Owned = (Vec<(u32, u32)>, Vec<(&'static str, u64)>);
 
 /// Patients of the linking example, generalized: Job, Sex, Age → Disease. Jobs are Engineer 0, Lawyer 1, Writer 2, Dancer 3.
 fn patients() -> scumble::release::Release {
     release(
         &[("job", 4), ("sex", 2), ("age", 10)],
-        &[(&[(0, 1), (0, 0), (5, 9)], &[("Hepatitis", 2), ("HIV", 1)]), (&[(2, 3), (1, 1), (0, 4)], &[("Flu", 1), ("HIV", 3)])],
+        &[
+            (&[(0, 1), (0, 0), (5, 9)], &[("Hepatitis", 2), ("HIV", 1)]),
+            (&[(2, 3), (1, 1), (0, 4)], &[("Flu", 1), ("HIV", 3)]),
+        ],
     )
 }
 
 /// The external table: Alice … Irene.
-const PEOPLE: [[u32; 3]; 9] = [
-    [2, 1, 0],
-    [0, 0, 5],
-    [2, 1, 0],
-    [1, 0, 8],
-    [3, 1, 0],
-    [0, 0, 8],
-    [3, 1, 0],
-    [1, 0, 9],
-    [3, 1, 2],
-];
+const PEOPLE: [[u32; 3]; 9] =
+    [[2, 1, 0], [0, 0, 5], [2, 1, 0], [1, 0, 8], [3, 1, 0], [0, 0, 8], [3, 1, 0], [1, 0, 9], [3, 1, 2]];
 
 #[test]
 fn every_name_hits_three_or_four_records() {
@@ -121,7 +118,7 @@ fn alice_of_table_1_has_aids() {
 fn people_are_where_brute_force_finds_them() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     for _ in 0..200 {
-        let mut classes: Vec<(Vec<(u32, u32)>, Vec<(&str, u64)>)> = Vec::new();
+        let mut classes: Vec<Owned> = Vec::new();
         for _ in 0..rng.random_range(1..12) {
             let mut run = || {
                 let (a, b) = (rng.random_range(0..20), rng.random_range(0..20));
@@ -129,7 +126,7 @@ fn people_are_where_brute_force_finds_them() {
             };
             classes.push((vec![run(), run()], vec![("a", 1), ("b", 2)]));
         }
-        let made: Vec<(&[(u32, u32)], &[(&str, u64)])> = classes.iter().map(|(r, h)| (&r[..], &h[..])).collect();
+        let made: Vec<Class<'_>> = classes.iter().map(|(r, h)| (&r[..], &h[..])).collect();
         let release = release(&[("x", 20), ("y", 20)], &made);
         let people: Vec<[u32; 2]> = (0..100).map(|_| [rng.random_range(0..20), rng.random_range(0..20)]).collect();
         let found = locate(&release, &crowd(&["x", "y"], &people));
@@ -155,7 +152,7 @@ fn intersection_equals_sets_and_never_loses_the_truth() {
         for r in 0..3 {
             // Ranges of ages, each with the values of who is in it.
             let cuts: Vec<u32> = (0..20).filter(|&i| i == 0 || rng.random_bool(0.3)).collect();
-            let mut classes: Vec<(Vec<(u32, u32)>, Vec<(&str, u64)>)> = Vec::new();
+            let mut classes: Vec<Owned> = Vec::new();
             for (i, &first) in cuts.iter().enumerate() {
                 let last = cuts.get(i + 1).map_or(19, |next| next - 1);
                 let inside = (first..=last).map(|p| truth[p as usize]).collect::<Vec<_>>();
@@ -163,7 +160,7 @@ fn intersection_equals_sets_and_never_loses_the_truth() {
                 classes.push((vec![(first, last)], counts.filter(|(_, n)| *n > 0).collect()));
                 (first..=last).for_each(|p| sets[p as usize].retain(|v| inside.contains(v)));
             }
-            let made: Vec<(&[(u32, u32)], &[(&str, u64)])> = classes.iter().map(|(r, h)| (&r[..], &h[..])).collect();
+            let made: Vec<Class<'_>> = classes.iter().map(|(r, h)| (&r[..], &h[..])).collect();
             releases.push((format!("{r}"), release(&[("x", 20)], &made)));
             if r == 0 {
                 continue;
@@ -197,7 +194,8 @@ fn empty_intersections_stand_apart() {
     let register = crowd(&["x"], &[[0], [1]]);
     let told = vec![Some(vec![In::Yes, In::Yes]), None];
     let knowledge = Knowledge { register: &register, membership: Membership::Members, told, apart: None };
-    let scene = Scene::new(vec![("1".into(), first), ("2".into(), second)], None, Some(&knowledge), 1).expect("a scene");
+    let scene =
+        Scene::new(vec![("1".into(), first), ("2".into(), second)], None, Some(&knowledge), 1).expect("a scene");
     let report = run("intersection", &scene);
     assert_eq!((figure(&report, "empty"), figure(&report, "people")), (1.0, 1.0));
     assert_eq!(figure(&report, "pvp_100"), 1.0);

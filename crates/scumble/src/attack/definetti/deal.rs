@@ -206,7 +206,8 @@ fn by_equal_values(view: &View, crowd: &Crowd, release: usize, deal: &Deal) -> V
     let quasi = &view.release.quasi;
     let column = |name: &str| crowd.register.columns.iter().find(|c| c.name == name);
     // The attributes that the register knows, and the code of every text of it.
-    let (mut known, mut codes): (Vec<usize>, Vec<(&RegisterColumn, Vec<Option<u32>>)>) = Default::default();
+    let mut known: Vec<usize> = Vec::new();
+    let mut codes: Vec<(&RegisterColumn, Vec<Option<u32>>)> = Vec::new();
     for (i, attribute) in quasi.iter().enumerate() {
         if let Some(column) = column(&attribute.name) {
             known.push(i);
