@@ -123,10 +123,11 @@ impl Belief {
 }
 
 impl Minimality {
-    /// The largest gain: whose, and of which of their values.
+    /// The largest gain: whose, and of which of their values; the first if there are several.
     pub fn largest_gain(&self) -> Option<(&Suspects, &Belief)> {
         let all = self.people.iter().flat_map(|s| s.values.iter().map(move |b| (s, b)));
-        all.filter(|(_, b)| b.posterior.is_some()).max_by(|a, b| a.1.gain().total_cmp(&b.1.gain()))
+        let known = all.filter(|(_, b)| b.posterior.is_some());
+        known.reduce(|best, next| if next.1.gain() > best.1.gain() { next } else { best })
     }
 }
 
@@ -144,8 +145,10 @@ pub fn minimality(
     // Algorithms may follow the order of rows where all else is equal; worlds must not differ in it.
     let again = maker.release(&scene.table(&scene.truth)).map(|release| Shown::of(&release).sorted());
     if again != Some(target.sorted()) {
-        return Err(Problem::new("the algorithm does not make this release again of the same records in another order")
-            .hint("so nothing follows from what it makes of other worlds; choose an algorithm without chance"));
+        return Err(Problem::new(
+            "the algorithm does not make this release again of the same records in another order",
+        )
+        .hint("so nothing follows from what it makes of other worlds; choose an algorithm without chance"));
     }
     let all = scene.all_worlds(options.runs);
     let runs = all.as_ref().map_or(options.runs, |all| all.number);
@@ -232,7 +235,8 @@ struct Counted {
 
 impl Tally {
     fn new(scene: &Scene<'_>) -> Tally {
-        let none = |k: &Kind| Counted { kept: 0, ways: UBig::ZERO, people: vec![UBig::ZERO; scene.tuples[k.class].len()] };
+        let none =
+            |k: &Kind| Counted { kept: 0, ways: UBig::ZERO, people: vec![UBig::ZERO; scene.tuples[k.class].len()] };
         Tally { kinds: scene.kinds.iter().map(none).collect(), reproduced: 0 }
     }
 
@@ -350,8 +354,7 @@ impl<'a> Scene<'a> {
         };
         let quasi_of = number(&table.quasi_codes, &table.quasi);
         let tuple_of = number(&table.sensitive_codes, &table.sensitive);
-        let mut scene =
-            Scene { table, kinds: Vec::new(), first: vec![0], tuples: Vec::new(), truth: Vec::new() };
+        let mut scene = Scene { table, kinds: Vec::new(), first: vec![0], tuples: Vec::new(), truth: Vec::new() };
         let classes: Vec<&[Member]> = match form {
             Form::Generalized(form) => form.classes.iter().map(|c| c.members.as_slice()).collect(),
             Form::Anatomized(form) => form.groups.iter().map(Vec::as_slice).collect(),

@@ -6,8 +6,11 @@
 //! is an estimate, and says how far it may be off.
 //!
 //! Limits. In principle two worlds may differ in so many people at once that no block leads from one to the other; chains
-//! that stay apart show in [`Sampled::r_hat`], but chains that all missed the same worlds would not. An outcome that no
-//! chain has seen gets an error of one in the number of redraws, not of nothing.
+//! that stay apart or stand still show in [`Sampled::unsettled`], but chains that all missed the same worlds would not. Give
+//! only outcomes that are possible ([`crate::inference::forced`]): a value that is certain looks like a chain that is stuck.
+//! Where thousands of people are counted together in groups that cross (two releases in independent groups of ten), blocks
+//! hardly ever contain a cycle along which values can move, most people stay unsettled, and the answer is no better than a
+//! few worlds taken at random.
 
 use crate::algorithm::Progress;
 use crate::exact::Fraction;
@@ -48,7 +51,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 0, budget: 20_000_000, search: 20_000, states: 1 << 20, block: 1 << 12 }
+        Options { seed: 0, budget: 1_000_000, search: 20_000, states: 1 << 20, block: 1 << 10 }
     }
 }
 
@@ -86,7 +89,8 @@ pub struct Sampled {
     pub largest_error: f64,
     /// The largest split R̂: 1 if halves of chains agree with each other as well as with themselves.
     pub r_hat: f64,
-    /// People with an outcome whose R̂ is above 1.1: do not believe these.
+    /// People with an outcome whose R̂ is above 1.1, or that every redraw ruled out or forced: chains may be stuck. Do not
+    /// believe these.
     pub unsettled: u64,
     /// As many independent worlds would give an estimate of the same error, for the outcome with the fewest.
     pub effective: f64,
@@ -212,13 +216,14 @@ impl Worlds {
 
     fn estimate(&mut self, part: &Component, chains: &[Tally], sampled: &mut Sampled) {
         for (kind, k) in (0u32..).zip(part.evidence.kinds()) {
-            let mut r_hat = 1.0f64;
+            let (mut r_hat, mut stuck) = (1.0f64, false);
             for local in part.evidence.outcomes_of(kind) {
                 let estimate = tally::estimate(chains, kind, local);
                 let outcome = part.outcomes[local as usize] as usize;
                 (self.probability[outcome], self.error[outcome]) = (estimate.share, estimate.error);
                 self.fraction[outcome] = None;
                 r_hat = r_hat.max(estimate.r_hat);
+                stuck |= estimate.stuck;
                 sampled.largest_error = sampled.largest_error.max(estimate.error);
                 let spread = estimate.share * (1.0 - estimate.share);
                 if spread > 0.0 {
@@ -226,7 +231,7 @@ impl Worlds {
                 }
             }
             sampled.r_hat = sampled.r_hat.max(r_hat);
-            sampled.unsettled += if r_hat > 1.1 { u64::from(k.people) } else { 0 };
+            sampled.unsettled += if stuck || r_hat > 1.1 { u64::from(k.people) } else { 0 };
         }
     }
 

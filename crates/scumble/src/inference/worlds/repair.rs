@@ -7,6 +7,7 @@ use crate::inference::Evidence;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use std::cmp::Reverse;
 
 /// Moves of the first round for each person; every round has twice as many.
 const MOVES: u64 = 500;
@@ -97,13 +98,17 @@ impl<'a> Repair<'a> {
         false
     }
 
-    /// What somebody of the kind takes: something that is free, or else from one other person, or from two to split.
+    /// What somebody of the kind takes: something that is free, or else from one other person, or from two to split; every
+    /// other time rather something that too few have.
     fn choose(&self, kind: u32, split: bool, rng: &mut ChaCha8Rng) -> u32 {
-        let full = |f: &&u32| self.assignment.counts[**f as usize] >= self.evidence.facts()[**f as usize].high;
+        let filling = rng.random::<bool>();
+        let fact = |f: &u32| (self.assignment.counts[*f as usize], self.evidence.facts()[*f as usize]);
         let rank = |outcome: u32| {
-            let losers = self.evidence.facts_of(outcome).iter().filter(full).count();
+            let facts = self.evidence.facts_of(outcome).iter().map(fact);
+            let losers = facts.clone().filter(|(count, f)| *count >= f.high).count();
             let wanted = if split && losers > 0 { losers.abs_diff(2) + 1 } else { losers };
-            2 * wanted + usize::from(self.lost[kind as usize] == outcome)
+            let fills = facts.filter(|(count, f)| filling && *count < f.low).count();
+            (2 * wanted + usize::from(self.lost[kind as usize] == outcome), Reverse(fills))
         };
         let ranked = self.evidence.outcomes_of(kind).map(|outcome| (rank(outcome), rng.random::<u32>(), outcome));
         ranked.min().map_or(0, |(_, _, outcome)| outcome)
