@@ -21,9 +21,9 @@ pub fn shown(a: &Attacked) -> String {
         text.push_str(&table(&rows));
         for kind in ["value", "everybody", "nobody", "small count"] {
             let found: Vec<&Disclosed> = outcome.disclosures.iter().filter(|d| d.finding == kind).collect();
-            text.push_str(&listed(&found, |d| disclosed(d)));
+            text.push_str(&listed(&found, disclosed));
         }
-        text.push_str(&listed(&outcome.averages.iter().collect::<Vec<_>>(), |a| averaged(a)));
+        text.push_str(&listed(&outcome.averages.iter().collect::<Vec<_>>(), averaged));
         text.push('\n');
     }
     for failed in &a.failed {
