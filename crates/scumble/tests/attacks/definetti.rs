@@ -149,6 +149,26 @@ fn threads_change_nothing() {
     assert!(figure(&one, "mean_gain") > 0.15);
 }
 
+/// What is fitted adds up: for everybody, and for every value of a group.
+#[test]
+fn what_is_fitted_keeps_to_the_counts() {
+    for seed in 0..30 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let people = people(&mut rng, 4, 9, 4);
+        let register = register(&people);
+        let scene = scene(generalized(&people), Some(&register));
+        let report = run("definetti", &[("method", "fit")], &scene);
+        let found: Vec<[f64; 10]> = (0..people.len()).map(|row| believed(&scene, &report, row)).collect();
+        assert!(found.iter().all(|p| near(p.iter().sum(), 1.0)), "seed {seed}");
+        for person in &people {
+            let mut rows = (0..people.len()).filter(|&row| people[row].group == person.group);
+            let sum: f64 = rows.clone().map(|row| found[row][person.value as usize]).sum();
+            let count = rows.by_ref().filter(|&row| people[row].value == person.value).count() as f64;
+            assert!((sum - count).abs() < 0.1, "seed {seed}: {sum} for {count}");
+        }
+    }
+}
+
 /// Without people to look for, the records themselves are attacked; and classes that do not show who is in them cannot be.
 #[test]
 fn records_are_people_too() {
@@ -214,9 +234,8 @@ fn occupations_of_adult_are_learnt() {
         report.figures.iter().chain(&scored).for_each(|f| println!("{name} {} = {}", f.name, f.value));
         scored.iter().find(|f| f.name == "right").expect("a score").value
     };
-    let started = std::time::Instant::now();
     let learnt = right("definetti", &[("sweeps", "20")]);
-    println!("{:?}", started.elapsed());
+    let fitted = right("definetti", &[("method", "fit")]);
     let counted = right("attribute-linkage", &[]);
-    assert!(counted < 0.25 && learnt > counted + 0.05, "{learnt} and {counted}");
+    assert!(counted < 0.25 && learnt > counted + 0.05 && fitted > counted + 0.1, "{learnt}, {fitted} and {counted}");
 }
