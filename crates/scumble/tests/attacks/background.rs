@@ -108,9 +108,9 @@ fn reference(rng: &mut ChaCha8Rng, people: &[Person]) -> (Reference, Register) {
     for p in people {
         let q = (p.group, p.a, p.b);
         let drawn = || {
-            let mut sixths = vec![0.0; 3];
+            let mut sixths = [0.0; 3];
             (0..6).for_each(|_| sixths[rng.random_range(0..3usize)] += 1.0);
-            sixths
+            sixths.to_vec()
         };
         for (value, &n) in shares.entry(q).or_insert_with(drawn).iter().enumerate() {
             rows.push((q, value as u32));
