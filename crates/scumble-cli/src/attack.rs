@@ -1,19 +1,21 @@
-//! `scumble attack`: arguments, and the answer as text.
+//! `scumble attack` and `scumble why`: arguments, and the answers as text.
+
+mod statistics;
 
 use crate::show::{counted, grouped, table};
 use crate::{Answer, to_json, watch};
 use scumble::attack::{Figure, Membership, Unit};
 use scumble::problem::Problems;
 use scumble_io::attack::{Attacked, Options, Outcome, Person, REGISTERS, attack};
+use scumble_io::publisher::Watcher;
+use scumble_io::why::{Because, Believed, Explained};
 use std::path::PathBuf;
 
-/// What is attacked, by an adversary who knows what.
+/// What an adversary has and knows.
 #[derive(clap::Args)]
-pub struct Arguments {
-    /// Attacks; all that what is given suffices for, if none is named (`scumble explain` lists them)
-    names: Vec<String>,
+pub struct Adversary {
     /// Folder of a release; several times for several
-    #[arg(long = "release", value_name = "FOLDER", required = true)]
+    #[arg(long = "release", value_name = "FOLDER")]
     releases: Vec<PathBuf>,
     /// The sensitive attribute, where the releases share several
     #[arg(long, value_name = "NAME")]
@@ -40,6 +42,21 @@ pub struct Arguments {
     /// Go on with people whose values a taxonomy does not know
     #[arg(long)]
     allow_unknown: bool,
+    /// Another seed for attacks that sample
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+}
+
+/// What is attacked, and what is wanted of it.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Attacks; all that what is given suffices for, if none is named (`scumble explain` lists them)
+    names: Vec<String>,
+    #[command(flatten)]
+    adversary: Adversary,
+    /// Attack published counts, sums and means instead: a CSV file with the columns statistic, of, over, value
+    #[arg(long, value_name = "FILE", conflicts_with = "releases")]
+    statistics: Option<PathBuf>,
     /// A parameter of an attack (`scumble explain NAME` lists them)
     #[arg(long, value_name = "KEY=VALUE")]
     with: Vec<String>,
@@ -58,38 +75,116 @@ pub struct Arguments {
     /// Show what is believed of them (personal data)
     #[arg(long)]
     show_values: bool,
-    /// Another seed for attacks that sample
-    #[arg(long, value_name = "NUMBER")]
-    seed: Option<u64>,
 }
 
-/// Carries it out.
+/// Of whom an explanation is wanted.
+#[derive(clap::Args)]
+pub struct WhyArguments {
+    /// The person: a name, if `--name` says which column names people, or the number of the row in the register
+    person: String,
+    /// About this value only, whatever can be said of it
+    #[arg(long, value_name = "VALUE")]
+    value: Option<String>,
+    #[command(flatten)]
+    adversary: Adversary,
+}
+
+fn options(adversary: Adversary, watcher: &dyn Watcher) -> Options<'_> {
+    let membership = REGISTERS.iter().find(|(name, _)| *name == adversary.register_is);
+    Options {
+        releases: adversary.releases,
+        attribute: adversary.attribute,
+        register: adversary.register,
+        membership: membership.map_or(Membership::Members, |(_, m)| *m),
+        members: adversary.members,
+        name: adversary.name,
+        truth: adversary.truth,
+        facts: adversary.facts,
+        allow_unknown: adversary.allow_unknown,
+        with: Vec::new(),
+        fail_on: Vec::new(),
+        people: None,
+        picture: None,
+        top: 0,
+        show_values: false,
+        seed: adversary.seed,
+        watcher,
+    }
+}
+
+/// Carries attacks out.
 pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
     let watcher = watch::Terminal::new();
-    let membership = REGISTERS.iter().find(|(name, _)| *name == arguments.register_is);
+    if let Some(file) = arguments.statistics {
+        let Arguments { names, with, fail_on, adversary: Adversary { register, name, .. }, .. } = arguments;
+        let options =
+            scumble_io::statistics::Options { statistics: file, register, name, with, fail_on, watcher: &watcher };
+        let answer = scumble_io::statistics::attack(&names, &options);
+        watcher.clear();
+        let answer = answer?;
+        return Ok(Answer { text: statistics::shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() });
+    }
     let options = Options {
-        releases: arguments.releases,
-        attribute: arguments.attribute,
-        register: arguments.register,
-        membership: membership.map_or(Membership::Members, |(_, m)| *m),
-        members: arguments.members,
-        name: arguments.name,
-        truth: arguments.truth,
-        facts: arguments.facts,
-        allow_unknown: arguments.allow_unknown,
         with: arguments.with,
         fail_on: arguments.fail_on,
         people: arguments.people,
         picture: arguments.picture,
         top: arguments.top,
         show_values: arguments.show_values,
-        seed: arguments.seed,
-        watcher: &watcher,
+        ..options(arguments.adversary, &watcher)
     };
     let answer = attack(&arguments.names, &options);
     watcher.clear();
     let answer = answer?;
     Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() })
+}
+
+/// Explains what can be inferred about a person.
+pub fn why(arguments: WhyArguments) -> Result<Answer, Problems> {
+    let watcher = watch::Terminal::new();
+    let options = options(arguments.adversary, &watcher);
+    let answer = scumble_io::why::why(&arguments.person, arguments.value.as_deref(), &options);
+    watcher.clear();
+    let answer = answer?;
+    Ok(Answer { text: explained(&answer), json: to_json(&answer)?, yes: true })
+}
+
+fn explained(e: &Explained) -> String {
+    let alike = match e.alike {
+        1 => String::new(),
+        n => format!(", who is like {} to the adversary", counted(n - 1, "other person", "others")),
+    };
+    let mut text = format!("{}{alike}\n\n", e.person);
+    let row = |b: &Believed| {
+        let bounds = b.bounds.as_ref().map_or(String::new(), |(low, high)| match low == high {
+            true => "in every belief that fits what was published".to_owned(),
+            false => format!("between {low} and {high} in every belief that fits"),
+        });
+        vec![b.value.clone(), format!("{:.4}", b.probability), bounds]
+    };
+    text.push_str(&table(&e.values.iter().map(row).collect::<Vec<_>>()));
+    for because in &e.inferences {
+        text.push_str(&format!("\n{} is {}:\n", because.value, because.claim));
+        for sentence in &because.sentences {
+            text.push_str(&format!("  {sentence}\n"));
+        }
+        text.push_str(&format!("  ({})\n", standing(because)));
+    }
+    if e.inferences.is_empty() && e.values.len() > 1 {
+        text.push_str("\nNo value of the person's groups is ruled out.\n");
+    }
+    for warning in &e.warnings {
+        text.push_str(&format!("warning: {warning}\n"));
+    }
+    text
+}
+
+/// How good the proof is.
+fn standing(b: &Because) -> String {
+    let facts = counted(b.facts.len() as u64, "published fact", "published facts");
+    let smallest = if b.smallest { "no fewer suffice" } else { "none can be left out" };
+    let checked = if b.verified { "the combination was checked" } else { "not checked" };
+    format!("{facts}, {smallest}; {checked}")
 }
 
 fn shown(a: &Attacked) -> String {

@@ -2,6 +2,7 @@
 
 mod attack;
 mod example;
+mod reproduce;
 mod show;
 mod taxonomy;
 mod watch;
@@ -25,7 +26,7 @@ struct Arguments {
     #[command(subcommand)]
     command: Command,
     /// Answer as JSON on standard output
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 100)]
     json: bool,
 }
 
@@ -63,6 +64,9 @@ enum Command {
         /// Reproducible randomness, for testing; the manifest says so
         #[arg(long, value_name = "NUMBER")]
         seed: Option<u64>,
+        /// Show whom the witness of a model is about (personal data; not written)
+        #[arg(long)]
+        show_values: bool,
         #[command(flatten)]
         picture: PictureArguments,
     },
@@ -85,6 +89,9 @@ enum Command {
         /// How many people the table is a sample of: estimates how many records are unique among them
         #[arg(long, value_name = "NUMBER")]
         population: Option<u64>,
+        /// Show whom the witness of a model is about (personal data)
+        #[arg(long)]
+        show_values: bool,
         #[command(flatten)]
         picture: PictureArguments,
         #[command(flatten)]
@@ -94,6 +101,8 @@ enum Command {
     ///
     /// Exit status: 0, or 1 if a condition of `--fail-on` is met.
     Attack(Box<attack::Arguments>),
+    /// Explain what can be inferred about a person from releases: the published facts that force it
+    Why(Box<attack::WhyArguments>),
     /// Estimate how many records have each value of a column that was randomized (`perturb = { keep = … }`)
     Estimate {
         /// A release's folder
@@ -146,6 +155,10 @@ enum Command {
         /// For example `k-anonymity`
         name: Option<String>,
     },
+    /// Recompute the worked examples and experiments of the literature, and compare
+    ///
+    /// Exit status: 0 if everything is as expected, 1 if not.
+    Reproduce(reproduce::Arguments),
     /// Write the example hospital: data, register, taxonomies, policies
     Example {
         /// Where to
@@ -246,18 +259,29 @@ fn to_json(answer: &impl serde::Serialize) -> Result<serde_json::Value, Problems
 
 fn run(command: Command) -> Result<Answer, Problems> {
     match command {
-        Command::Publish { policy, dry_run, replace, to, seed, picture } => {
+        Command::Publish { policy, dry_run, replace, to, seed, show_values, picture } => {
             let slot = Slot::default();
             watch::clean_up_on_interrupt(&slot);
             let watcher = watch::Terminal::new();
             let picture = picture.wanted();
-            let options = publisher::Options { seed, dry_run, replace, to, picture, slot, watcher: &watcher };
+            let options =
+                publisher::Options { seed, dry_run, replace, show_values, to, picture, slot, watcher: &watcher };
             let answer = publisher::publish(&policy, &options);
             watcher.clear();
             let answer = answer?;
             Ok(Answer { text: show::published(&answer), json: to_json(&answer)?, yes: answer.outcome != "refused" })
         }
-        Command::Check { data, quasi_identifiers, sensitive, policy, register, population, picture, dialect } => {
+        Command::Check {
+            data,
+            quasi_identifiers,
+            sensitive,
+            policy,
+            register,
+            population,
+            show_values,
+            picture,
+            dialect,
+        } => {
             let watcher = watch::Terminal::new();
             let options = check::Options {
                 quasi: quasi_identifiers,
@@ -267,6 +291,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
                 population,
                 picture: picture.wanted(),
                 read: dialect.options(),
+                show_values,
                 watcher: &watcher,
             };
             let answer = check::check(&data, &options);
@@ -278,6 +303,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
             inspect_command(&data, draft, max_columns, show_values, &dialect)
         }
         Command::Attack(arguments) => attack::run(*arguments),
+        Command::Why(arguments) => attack::why(*arguments),
         Command::Estimate { release, column } => {
             let answer = scumble_io::estimate::estimate(&release, &column)?;
             Ok(Answer { text: show::estimated(&answer), json: to_json(&answer)?, yes: true })
@@ -300,6 +326,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
         }
         Command::Taxonomy { command } => taxonomy::run(command),
         Command::Explain { name } => explain(name.as_deref()),
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Example { folder, seed, patients } => example_command(&folder, seed, patients as usize),
     }
 }

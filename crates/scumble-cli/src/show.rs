@@ -2,7 +2,7 @@
 
 use scumble::exact::Ratio;
 use scumble::problem::{Problem, Problems};
-use scumble_io::answer::{Groups, Model, Number, Published, Reason};
+use scumble_io::answer::{Groups, Model, Number, Published, Reason, Witness};
 use scumble_io::check::Checked;
 use scumble_io::compare::{Compared, Row};
 use scumble_io::estimate::{Estimate, Estimated};
@@ -43,7 +43,7 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
 }
 
 /// A number as people read it: whole, a short fraction with its decimal, or a decimal.
-fn number(n: &Number) -> String {
+pub fn number(n: &Number) -> String {
     match (&n.value, &n.exact) {
         (None, _) => "∞".into(),
         (Some(value), Some(exact)) if exact.contains('/') && exact.len() <= 9 => format!("{exact} ≈ {value:.4}"),
@@ -121,7 +121,26 @@ fn promised(models: &[Model]) -> String {
         let kept = if m.holds == Some(true) { "kept" } else { "BROKEN" };
         vec![name_of(m), about(m), asked, number(&m.measured), kept.into()]
     };
-    table(&std::iter::once(head).chain(models.iter().map(row)).collect::<Vec<_>>())
+    let witnesses: String = models.iter().filter_map(|m| Some(witness(m, m.witness.as_ref()?))).collect();
+    table(&std::iter::once(head).chain(models.iter().map(row)).collect::<Vec<_>>()) + &witnesses
+}
+
+/// The belief that changes most, and whose it is if values were asked for.
+fn witness(m: &Model, w: &Witness) -> String {
+    let (prior, posterior, change) = (number(&w.prior), number(&w.posterior), number(&w.change));
+    let shown = |text: &str| if text.is_empty() { "a missing value".to_owned() } else { text.to_owned() };
+    let person: Vec<String> = w.person.iter().map(|(name, value)| format!("{name} {}", shown(value))).collect();
+    let person = if person.is_empty() {
+        "--show-values tells of whom".into()
+    } else {
+        format!("of a person with {}", person.join(", "))
+    };
+    format!(
+        "\n  {}, {}: the belief in {} changes most, from {prior} to {posterior}, by {change}\n  ({person})\n",
+        m.name,
+        about(m),
+        shown(&w.value)
+    )
 }
 
 fn reasons(reasons: &[Reason]) -> String {

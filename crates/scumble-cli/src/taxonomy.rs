@@ -3,10 +3,12 @@
 use crate::{Answer, show};
 use clap::Subcommand;
 use scumble::encode::encode;
+use scumble::policy::read_rule;
 use scumble::problem::{Problem, Problems};
-use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Taxonomy, write_rows};
+use scumble::taxonomy::{Rule, Taxonomy, write_rows};
 use scumble_io::columns::{self, ReadOptions};
 use scumble_io::source::read_taxonomy;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 #[derive(Subcommand)]
@@ -67,61 +69,27 @@ pub struct RuleArguments {
 }
 
 impl RuleArguments {
-    /// The rule, checked by the same parser that reads policies.
-    fn rule(&self) -> Result<Rule, Problems> {
-        let quoted = |list: &[String]| list.iter().map(|t| format!("{t:?}")).collect::<Vec<_>>().join(", ");
-        let mut problems = Problems::default();
-        let mut number = |text: &String| {
-            let parsed = Decimal::parse(text);
-            if parsed.is_none() {
-                problems.push(Problem::new(format!("`{text}` is not a decimal number")));
-            }
-            parsed
+    /// The rule, read by the parser of policies.
+    fn rule(&self, column: &str) -> Result<Rule, Problems> {
+        // A list or text of JSON is one of TOML.
+        let text = if self.prefix {
+            "{ prefix = true }".to_owned()
+        } else if self.flat {
+            "{ flat = true }".to_owned()
+        } else if !self.dates.is_empty() {
+            format!("{{ dates = {} }}", json!(self.dates))
+        } else {
+            let ends = [("low", &self.low), ("high", &self.high)].into_iter();
+            let ends = ends.filter_map(|(name, end)| Some(format!(", {name} = {}", json!(end.as_ref()?))));
+            format!("{{ intervals = {}{} }}", json!(self.intervals), ends.collect::<String>())
         };
-        if self.prefix {
-            return Ok(Rule::Prefix(Vec::new()));
-        }
-        if self.flat {
-            return Ok(Rule::Flat);
-        }
-        if !self.dates.is_empty() {
-            let units: Vec<Option<Granularity>> = self
-                .dates
-                .iter()
-                .map(|name| Granularity::ALL.iter().find(|(n, _)| n == name).map(|(_, unit)| *unit))
-                .collect();
-            let rule = units.into_iter().collect::<Option<Vec<_>>>().map(Rule::Dates);
-            let nested = rule.filter(|_| parses(&format!("{{ dates = [{}] }}", quoted(&self.dates))));
-            return nested.ok_or_else(|| {
-                Problem::new("these date units do not nest")
-                    .hint("go from fine to coarse: month, quarter, year, decade; week stands alone")
-                    .into()
-            });
-        }
-        let widths: Vec<Decimal> = self.intervals.iter().filter_map(&mut number).collect();
-        let (low, high) = (self.low.as_ref().and_then(&mut number), self.high.as_ref().and_then(&mut number));
-        problems.or(())?;
-        if !parses(&format!("{{ intervals = [{}] }}", self.intervals.join(", "))) {
-            return Err(Problem::new("these widths do not nest")
-                .hint("each must be a multiple of the one before")
-                .into());
-        }
-        Ok(Rule::Intervals(Intervals { widths, low, high }))
+        read_rule(column, &text)
     }
-}
-
-/// Whether the policy parser accepts this as a taxonomy.
-fn parses(taxonomy: &str) -> bool {
-    let text = format!(
-        "source = 'x'\n[attributes]\nx = {{ role = 'quasi-identifier', taxonomy = {taxonomy} }}\n\
-         [[models]]\nname = 'k-anonymity'\nk = 2\n[algorithm]\nname = 'mondrian'\n[release]\nto = 'x'\n"
-    );
-    scumble::policy::Policy::parse("", &text).is_ok()
 }
 
 pub fn run(command: Command) -> Result<Answer, Problems> {
     match command {
-        Command::Build { data, column, rule, output } => build(&data, &column, &rule.rule()?, output.as_deref()),
+        Command::Build { data, column, rule, output } => build(&data, &column, &rule.rule(&column)?, output.as_deref()),
         Command::Check { file, data, column, ordered, show_values } => {
             check(&file, data.as_deref().zip(column.as_deref()), ordered, show_values)
         }
@@ -144,7 +112,7 @@ fn build(data: &Path, column: &str, rule: &Rule, output: Option<&Path>) -> Resul
     }
     let (taxonomy, _) = encode(column, rule, None, &values, &[String::new()])?;
     let text = write_rows(&taxonomy.rows());
-    let summary = serde_json::json!({ "column": column, "values": taxonomy.rows().len(), "levels": taxonomy.levels() });
+    let summary = json!({ "column": column, "values": taxonomy.rows().len(), "levels": taxonomy.levels() });
     let Some(output) = output else { return Ok(Answer { text, json: summary, yes: true }) };
     scumble_io::publisher::write_whole(output, &text)?;
     let text = format!(
@@ -182,7 +150,7 @@ fn check(file: &Path, against: Option<(&Path, &str)>, ordered: bool, show_values
             }
         }
     }
-    let json = serde_json::json!({
+    let json = json!({
         "taxonomy": name, "values": taxonomy.leaves(), "levels": taxonomy.levels(), "missing": missing.len(),
         "missing_values": if show_values { missing.clone() } else { Vec::new() },
     });

@@ -340,6 +340,38 @@ fn the_order_of_the_extract_does_not_matter() {
     assert_eq!(sorted_lines(&a), sorted_lines(&b));
 }
 
+/// What the publisher may see of a person is not published, whether it was asked for or not.
+#[test]
+fn a_witness_is_for_the_publisher_alone() {
+    let policy = r#"source = "data.csv"
+[attributes]
+zip = { role = "quasi-identifier", taxonomy = { number = true } }
+illness = "sensitive"
+[[models]]
+name = "bayes-optimal"
+theta = 0.5
+reference = "beliefs.csv"
+[algorithm]
+name = "mondrian"
+[release]
+to = "release"
+"#;
+    let place = Place::new("zip,illness\n10001,flu\n10002,flu\n10003,HIV\n10004,HIV\n", policy);
+    let beliefs = "zip,illness,people\n10001,flu,3\n10001,HIV,3\n10003,flu,1\n10003,HIV,5\n10002,flu,2\n10002,HIV,1\n";
+    place.put("beliefs.csv", beliefs);
+    let plain = place.expect(0, &["publish", "policy.toml", "--json", "--to", "plain"]);
+    assert!(plain.contains("\"witness\"") && !plain.contains("\"person\""), "{plain}");
+    let asked = place.expect(0, &["publish", "policy.toml", "--json", "--show-values"]);
+    assert!(asked.contains("\"person\""), "{asked}");
+    for release in ["plain", "release"] {
+        let manifest = place.read(&format!("{release}/manifest.json"));
+        assert!(manifest.contains("bayes-optimal"));
+        for word in ["witness", "\"person\":", "prior", "posterior"] {
+            assert!(!manifest.contains(word), "{word}: {manifest}");
+        }
+    }
+}
+
 #[test]
 fn a_seed_is_confessed_and_not_told() {
     let place = Place::new(&people(500), &policy("identifier", ""));

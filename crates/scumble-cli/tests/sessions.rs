@@ -115,6 +115,8 @@ pages! {
     perturb: "perturb.md",
     register: "register.md",
     anatomy: "anatomy.md",
+    witness: "witness.md",
+    statistics: "statistics.md",
 }
 
 /// The example in the repository is the one that the command writes.

@@ -4,14 +4,15 @@
 
 use scumble::algorithm::Requirement;
 use scumble::class::EquivalenceClass;
-use scumble::exact::Ratio;
-use scumble::model::{Concern, Measured};
+use scumble::exact::{Fraction, Ratio, Rational};
+use scumble::model::{Belief, Concern, Measured};
 use scumble::perturb::Change;
 use scumble::policy::Policy;
 use scumble::problem::Problem;
 use scumble::publish::Judgement;
 use scumble::release::{Release, Shape};
 use scumble::risk::{MaxAverage, Risk};
+use scumble::table::Attribute;
 use scumble::uniqueness::{Estimator, unique_share};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -123,6 +124,25 @@ pub struct Model {
     /// The class that measures worst.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub worst: Option<Worse>,
+    /// Of whom it tells most, if the model can say so. For the publisher: never in a manifest.
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
+    pub witness: Option<Witness>,
+}
+
+/// The belief that a release changes most.
+#[derive(Clone, Debug, Serialize)]
+pub struct Witness {
+    /// The sensitive value that it is about.
+    pub value: String,
+    /// What is believed without the release.
+    pub prior: Number,
+    /// And with it.
+    pub posterior: Number,
+    /// By how much it changes.
+    pub change: Number,
+    /// What is known of the person; only if values were asked for.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub person: BTreeMap<String, String>,
 }
 
 /// A class in an answer: what the release shows of it.
@@ -206,6 +226,12 @@ impl From<Ratio> for Number {
     }
 }
 
+impl From<&Rational> for Number {
+    fn from(r: &Rational) -> Number {
+        Number { value: Some(r.to_f64()), exact: Some(r.to_string()) }
+    }
+}
+
 impl From<Measured> for Number {
     fn from(m: Measured) -> Number {
         match m {
@@ -268,7 +294,35 @@ impl Model {
             required: Some(j.required.into()),
             must_be: Some(r.model.promise().must_be.words().into()),
             worst: j.worst.as_ref().map(|class| Worse::of(release, class, r)),
+            witness: r.attribute.zip(j.witness.as_ref()).map(|(i, w)| Witness::of(&release.sensitive[i], &w.belief)),
             on,
+        }
+    }
+
+    /// Tells what is known of the person whom the witness is about.
+    pub fn show_person(&mut self, release: &Release, j: &Judgement) {
+        if let (Some(shown), Some(witness)) = (&mut self.witness, &j.witness) {
+            let words = witness.words(&release.quasi).into_iter();
+            shown.person = words.map(|(name, value)| (name.to_owned(), value)).collect();
+        }
+    }
+
+    /// What recipients may know of it.
+    pub fn public(&self) -> Model {
+        Model { witness: None, ..self.clone() }
+    }
+}
+
+impl Witness {
+    /// A witness that does not say who it is.
+    fn of(sensitive: &Attribute, belief: &Belief) -> Witness {
+        let number = |fraction: &Fraction| Number::from(Measured::from(fraction));
+        Witness {
+            value: sensitive.taxonomy.leaf(belief.value).to_owned(),
+            prior: number(&belief.prior),
+            posterior: number(&belief.posterior),
+            change: number(&belief.change()),
+            person: BTreeMap::new(),
         }
     }
 }

@@ -18,6 +18,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What is attacked, by whom.
 pub struct Options<'a> {
@@ -141,11 +142,11 @@ pub const REGISTERS: [(&str, Membership); 3] =
     [("members", Membership::Members), ("population", Membership::Population), ("some", Membership::Some)];
 
 /// Everything that was read.
-struct Material {
-    scene: Scene,
-    names: Option<Column>,
+pub(crate) struct Material {
+    pub scene: Scene,
+    pub names: Option<Arc<Column>>,
     truth: Option<Vec<Option<u32>>>,
-    warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// Carries out attacks: those that are named, or all that what is given suffices for.
@@ -189,7 +190,8 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
         draw(file, &charts)?;
     }
     let results: Vec<Outcome> = results.into_iter().map(|(r, _)| r).collect();
-    let failed = failed(&conditions, &results)?;
+    let figures: Vec<Figures<'_>> = results.iter().map(|r| (r.attack.as_str(), &r.figures)).collect();
+    let failed = failed(&conditions, &figures)?;
     Ok(Attacked {
         version: VERSION,
         releases: options.releases.iter().map(|r| r.display().to_string()).collect(),
@@ -219,18 +221,7 @@ fn wanted(names: &[String], options: &Options<'_>) -> Result<Wanted, Problems> {
     if names.is_empty() {
         entries = ATTACKS.iter().collect();
     }
-    let mut given: BTreeMap<String, String> = BTreeMap::new();
-    for text in &options.with {
-        match text.split_once('=') {
-            Some((key, value)) => drop(given.insert(key.trim().to_owned(), value.trim().to_owned())),
-            None => problems.push(Problem::new(format!("`--with {text}` has no `=`")).hint("write `--with key=value`")),
-        }
-    }
-    let known = || entries.iter().flat_map(|e| e.parameters).map(|p| p.name);
-    for key in given.keys().filter(|k| !known().any(|p| p == *k)) {
-        let problem = Problem::new(format!("none of these attacks has a parameter `{key}`"));
-        problems.push(problem.hint(did_you_mean(key, known())));
-    }
+    let given = given(&options.with, || entries.iter().flat_map(|e| e.parameters).map(|p| p.name), &mut problems);
     let mut wanted = Vec::new();
     for entry in entries {
         match Parameters::read(entry.name, entry.parameters, &given) {
@@ -241,6 +232,26 @@ fn wanted(names: &[String], options: &Options<'_>) -> Result<Wanted, Problems> {
         }
     }
     problems.or(wanted)
+}
+
+/// Parameters as they are given, `key=value`; each must be known to an attack.
+pub(crate) fn given<'a, K: Iterator<Item = &'a str>>(
+    with: &[String],
+    known: impl Fn() -> K,
+    problems: &mut Problems,
+) -> BTreeMap<String, String> {
+    let mut given: BTreeMap<String, String> = BTreeMap::new();
+    for text in with {
+        match text.split_once('=') {
+            Some((key, value)) => drop(given.insert(key.trim().to_owned(), value.trim().to_owned())),
+            None => problems.push(Problem::new(format!("`--with {text}` has no `=`")).hint("write `--with key=value`")),
+        }
+    }
+    for key in given.keys().filter(|k| !known().any(|p| p == *k)) {
+        let problem = Problem::new(format!("none of these attacks has a parameter `{key}`"));
+        problems.push(problem.hint(did_you_mean(key, known())));
+    }
+    given
 }
 
 /// What an attack lacks, and the remedy.
@@ -255,7 +266,7 @@ fn lack(attack: &dyn Attack, scene: &Scene) -> Option<(String, &'static str)> {
     })
 }
 
-fn read(options: &Options<'_>) -> Result<Material, Problems> {
+pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
     let statements = match &options.facts {
         Some(path) => read_facts(path)?,
         None => Vec::new(),
@@ -304,10 +315,17 @@ fn read(options: &Options<'_>) -> Result<Material, Problems> {
         _ => None,
     };
     let mut scene = Scene::new(releases, options.attribute.as_deref(), knowledge.as_ref(), seed(options))?;
-    scene.known = facts::known(&statements, &rows, &scene)?;
+    if scene.people.is_some() {
+        scene.known = facts::known(&statements, &rows, &scene)?;
+        scene.statements = statements.iter().map(|s| s.text.clone()).collect();
+    }
     let truth = options.truth.as_ref().zip(table.as_ref());
     let truth = truth.map(|(path, table)| read_truth(path, table, &scene, options)).transpose()?;
     let names = options.name.as_ref().zip(table).and_then(|(name, t)| t.columns.into_iter().find(|c| c.name == *name));
+    let names = names.map(Arc::new);
+    if let Some(names) = names.clone() {
+        scene.name = Box::new(move |row| names.values.get(names.codes[row]).to_owned());
+    }
     Ok(Material { scene, names, truth, warnings })
 }
 
@@ -628,7 +646,7 @@ fn beside(file: &Path, attack: &str) -> PathBuf {
 }
 
 /// A condition on a figure.
-struct Condition {
+pub(crate) struct Condition {
     text: String,
     /// Of this attack only.
     attack: Option<String>,
@@ -640,7 +658,7 @@ struct Condition {
 }
 
 /// Reads conditions such as `pvp_100 > 0.01` or `intersection.pvp_100>=1%`.
-fn conditions(texts: &[String]) -> Result<Vec<Condition>, Problems> {
+pub(crate) fn conditions(texts: &[String]) -> Result<Vec<Condition>, Problems> {
     let mut problems = Problems::default();
     let mut conditions = Vec::new();
     for text in texts {
@@ -667,22 +685,25 @@ fn conditions(texts: &[String]) -> Result<Vec<Condition>, Problems> {
     problems.or(conditions)
 }
 
-/// The conditions that are met.
-fn failed(conditions: &[Condition], outcomes: &[Outcome]) -> Result<Vec<String>, Problems> {
+/// Figures of an attack by name.
+pub(crate) type Figures<'a> = (&'a str, &'a BTreeMap<String, f64>);
+
+/// The conditions that are met by the figures of attacks.
+pub(crate) fn failed(conditions: &[Condition], figures: &[Figures<'_>]) -> Result<Vec<String>, Problems> {
     let mut problems = Problems::default();
     let mut failed = Vec::new();
     for c in conditions {
         let mut seen = false;
-        for outcome in outcomes.iter().filter(|o| c.attack.as_ref().is_none_or(|a| *a == o.attack)) {
-            let Some(&value) = outcome.figures.get(&c.figure) else { continue };
+        for (attack, figures) in figures.iter().filter(|(name, _)| c.attack.as_ref().is_none_or(|a| a == name)) {
+            let Some(&value) = figures.get(&c.figure) else { continue };
             seen = true;
             let beyond = if c.above { value > c.limit } else { value < c.limit };
             if beyond || c.or_equal && value == c.limit {
-                failed.push(format!("{}: {} is {value}", c.text, outcome.attack));
+                failed.push(format!("{}: {attack} is {value}", c.text));
             }
         }
         if !seen {
-            let known = outcomes.iter().flat_map(|o| o.figures.keys().map(String::as_str));
+            let known = figures.iter().flat_map(|(_, figures)| figures.keys().map(String::as_str));
             let problem = Problem::new(format!("no attack that was carried out has a figure `{}`", c.figure));
             problems.push(problem.hint(did_you_mean(&c.figure, known)));
         }

@@ -140,6 +140,8 @@ pub struct Options<'a> {
     pub picture: Option<(PathBuf, Option<(String, String)>)>,
     /// How the table is written, where neither policy nor manifest tells.
     pub read: ReadOptions,
+    /// Tell the publisher whom a witness is about.
+    pub show_values: bool,
     /// Who wants to know.
     pub watcher: &'a dyn Watcher,
 }
@@ -203,6 +205,8 @@ struct Plan {
     sha256: Option<String>,
     /// The table of the sensitive values, if the release is anatomized.
     anatomized: Option<(PathBuf, manifest::Anatomized)>,
+    /// What the quasi-identifiers tell.
+    shape: Shape,
     warnings: Vec<String>,
 }
 
@@ -235,7 +239,7 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
         problems
     })?;
     let population = register.as_ref().map(|r| locate(&release, r, &mut plan.warnings)).transpose()?;
-    let mut answer = answer(&plan, &release, population.as_deref(), start)?;
+    let mut answer = answer(&plan, &release, population.as_deref(), options.show_values, start)?;
     answer.risk.population_uniques = options.population.map(|people| PopulationUniques::of(&answer.sizes, people));
     if altered {
         answer.keeps = Some(false);
@@ -244,6 +248,9 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     if plan.what == "table" {
         // Nobody said that it may be shown: the smallest class of an extract is mostly one person.
         answer.models.iter_mut().chain(&mut answer.promises).flat_map(|m| &mut m.worst).for_each(|w| w.region.clear());
+        if !options.show_values {
+            answer.promises.iter_mut().for_each(|m| m.witness = None);
+        }
     }
     if let Some((file, axes)) = &options.picture {
         let quasi: Vec<&str> = plan.quasi.iter().map(|w| w.name.as_str()).collect();
@@ -292,7 +299,8 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
     let what = if is_release { "release" } else { "table" };
     if let Some(path) = &options.policy {
         let plan = from_policy(read_policy(path)?, &base_of(path), file, what, manifest.as_ref())?;
-        return Ok(Plan { anatomized: manifest.and_then(|m| second_file(&m, data)), ..plan });
+        let shape = manifest.as_ref().map_or(Shape::Regions, Manifest::shape);
+        return Ok(Plan { anatomized: manifest.and_then(|m| second_file(&m, data)), shape, ..plan });
     }
     if let Some(manifest) = manifest {
         return from_manifest(&manifest, data, file);
@@ -323,6 +331,7 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
         requirements: Vec::new(),
         sha256: None,
         anatomized: None,
+        shape: Shape::Regions,
         warnings: Vec::new(),
     })
 }
@@ -361,6 +370,7 @@ fn from_policy(
         requirements: policy.requirements,
         sha256: manifest.map(|m| m.data.sha256.clone()),
         anatomized: None,
+        shape: Shape::Regions,
         warnings,
     })
 }
@@ -449,6 +459,7 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
         requirements,
         sha256: Some(m.data.sha256.clone()),
         anatomized: second_file(m, folder),
+        shape: m.shape(),
         warnings,
     })
 }
@@ -591,7 +602,7 @@ fn understand(
             };
             (Shape::Groups, tables.understand(&quasi)?)
         }
-        _ => (Shape::Regions, (classes_of(read.rows, &quasi_labels, &sensitive_labels), Vec::new())),
+        _ => (plan.shape, (classes_of(read.rows, &quasi_labels, &sensitive_labels), Vec::new())),
     };
     Ok(Release { quasi, sensitive, classes, suppressed: 0, shape, records_by_group })
 }
@@ -668,15 +679,35 @@ fn locate(release: &Release, register: &columns::Columns, warnings: &mut Vec<Str
             ));
         }
     }
-    let population = to_register(register, &[])?.among(&release.quasi, None);
+    let register = to_register(register, &[])?;
+    if release.shape == Shape::Representatives {
+        // Nobody is a centroid: people belong to the nearest one.
+        let found = scumble::attack::locate(release, &register);
+        let mut people = vec![0; release.classes.len()];
+        for (row, &set) in found.set_of.iter().enumerate() {
+            let weight = register.weights.get(row).copied().unwrap_or(1);
+            found.sets[set as usize].iter().for_each(|c| people[c.group as usize] += weight);
+        }
+        return Ok(people);
+    }
+    let population = register.among(&release.quasi, None);
     Ok(release.identities().par_iter().map(|class| population.fitting(&class.region)).collect())
 }
 
-fn answer(plan: &Plan, release: &Release, population: Option<&[u64]>, start: Instant) -> Result<Checked, Problems> {
+fn answer(
+    plan: &Plan,
+    release: &Release,
+    population: Option<&[u64]>,
+    show_values: bool,
+    start: Instant,
+) -> Result<Checked, Problems> {
     let risk = assess(release, population);
     let judgements = judge(release, &plan.requirements).map_err(Problems)?;
-    let promises: Vec<Model> =
+    let mut promises: Vec<Model> =
         plan.requirements.iter().zip(&judgements).map(|(r, j)| Model::of(release, r, j)).collect();
+    if show_values {
+        promises.iter_mut().zip(&judgements).for_each(|(m, j)| m.show_person(release, j));
+    }
     let reasons = plan
         .requirements
         .iter()
@@ -758,6 +789,7 @@ fn measured(release: &Release) -> Vec<Model> {
                 required: None,
                 must_be: None,
                 worst: j.worst.as_ref().map(|class| Worse::of(release, class, r)),
+                witness: None,
             }
         })
         .collect()

@@ -15,8 +15,11 @@ pub mod inspect;
 pub mod manifest;
 pub mod publisher;
 pub mod query;
+pub mod reproduce;
 pub mod source;
 pub mod staging;
+pub mod statistics;
+pub mod why;
 pub mod write;
 
 /// The reason of an I/O error in plain words, without the operating system's number.

@@ -34,6 +34,10 @@ pub struct Manifest {
     pub recipients: Vec<String>,
     /// The data file.
     pub data: Data,
+    /// What the quasi-identifiers of a record tell: `regions` that contain the person's values, `representatives` that
+    /// stand for them, or the person's own, in `groups`. Absent in older manifests.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub shape: Option<String>,
     /// If the release is anatomized, its second data file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub anatomized: Option<Anatomized>,
@@ -234,6 +238,28 @@ pub fn column_notes(policy: &Policy, extract: &Extract, release: &Release) -> Ve
         ColumnNote { name: name.clone(), role, taxonomy, exceptions, perturbed, drawn_from }
     };
     extract.layout.iter().map(|c| note(&c.name)).collect()
+}
+
+/// Names of what a release's quasi-identifiers tell.
+const SHAPES: [(&str, Shape); 3] =
+    [("regions", Shape::Regions), ("representatives", Shape::Representatives), ("groups", Shape::Groups)];
+
+/// The name of a shape.
+pub fn shape_name(shape: Shape) -> String {
+    SHAPES.iter().find(|(_, s)| *s == shape).map_or("", |(name, _)| *name).to_owned()
+}
+
+impl Manifest {
+    /// What the quasi-identifiers tell.
+    pub fn shape(&self) -> Shape {
+        let named = SHAPES.iter().find(|(name, _)| Some(*name) == self.shape.as_deref());
+        match named {
+            Some((_, shape)) => *shape,
+            None if self.anatomized.is_some() => Shape::Groups,
+            None if self.algorithm.name == "microaggregation" => Shape::Representatives,
+            None => Shape::Regions,
+        }
+    }
 }
 
 /// How the data file of a release is written.

@@ -41,6 +41,8 @@ pub struct Options<'a> {
     pub dry_run: bool,
     /// Replace a release that is there already.
     pub replace: bool,
+    /// Tell the publisher whom a witness is about.
+    pub show_values: bool,
     /// Where to, instead of what the policy says.
     pub to: Option<PathBuf>,
     /// Draw the partitioning into this file, in these two quasi-identifiers (or the first two).
@@ -175,6 +177,9 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
     answer.release = target.display().to_string();
     let Some(made) = made else { return Ok(answer) };
     answer.outcome = if options.dry_run { "would publish" } else { "published" };
+    if options.show_values {
+        answer.models.iter_mut().zip(&made.judgements).for_each(|(m, j)| m.show_person(&made.release, j));
+    }
     let picture = options.picture.as_ref().map(|(file, names)| draw(&policy, &made.release, file, names.as_ref()));
     let picture = picture.transpose()?;
     if !options.dry_run {
@@ -481,6 +486,7 @@ impl Job<'_> {
             publisher: policy.publisher.clone(),
             recipients: policy.recipients.clone(),
             data,
+            shape: Some(manifest::shape_name(self.made.release.shape)),
             anatomized,
             columns: manifest::column_notes(policy, self.extract, &self.made.release),
             missing: "a missing value is a value of its own; missing cells are empty".into(),
@@ -491,7 +497,7 @@ impl Job<'_> {
             },
             classes: self.answer.classes,
             suppressed: self.answer.suppressed,
-            models: self.answer.models.clone(),
+            models: self.answer.models.iter().map(Model::public).collect(),
             utility: public(&self.answer.utility),
             seeded,
             notes,

@@ -63,6 +63,7 @@ fn publishes(found: &Inspection, data: &Path) {
     let options = Options {
         seed: Some(1),
         dry_run: false,
+        show_values: false,
         replace: false,
         to: None,
         picture: None,

@@ -1,21 +1,25 @@
 //! How long the inference engine takes on people who were published several times, each time in other groups.
 //!
-//! `cargo run --release --example republish -- PEOPLE DISTINCT RELEASES`: everybody is in every release, in random groups of
+//! `cargo run --release --example republish -- PEOPLE DISTINCT RELEASES [FILE]`: everybody is in every release, in random groups of
 //! DISTINCT different values (as anatomy makes them), or of ten people of whatever values if DISTINCT is 10; values are as
-//! frequent as occupations among Adult.
+//! frequent as occupations among Adult. What is left for maximum entropy after forced values is written to FILE, for
+//! `bench/peers/maxent_scipy.py`.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use scumble::inference::{Evidence, Located};
+use scumble::inference::worlds::{Options, worlds};
+use scumble::inference::{Evidence, Located, Unsolved, forced, maximum_entropy};
+use std::fmt::Write;
 
 /// How often each occupation occurs in Adult.
 const OCCUPATIONS: [u32; 14] = [4038, 4030, 3992, 3721, 3584, 3212, 1966, 1572, 1350, 989, 912, 644, 143, 9];
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map(|a| a.parse::<usize>().expect("a number"));
-    let mut next = |default| arguments.next().unwrap_or(default);
+    let mut arguments = std::env::args().skip(1);
+    let mut next = |default| arguments.next().map_or(default, |a| a.parse().expect("a number"));
     let (people, distinct, releases) = (next(7200), next(5), next(2));
+    let file = arguments.next();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let all: u32 = OCCUPATIONS.iter().sum();
     let mut truth: Vec<u32> = (0..14u32)
@@ -43,6 +47,71 @@ fn main() {
         evidence.facts().len(),
         start.elapsed().as_secs_f64()
     );
+    let start = std::time::Instant::now();
+    let forced = forced(&evidence).expect("there is a world");
+    let took = start.elapsed().as_secs_f64();
+    let certain = (0..people as u32).filter(|&k| forced.certain(&evidence, k).is_some()).count();
+    let impossible = forced.possible.iter().filter(|&&p| !p).count();
+    println!(
+        "forced: {impossible} outcomes impossible, {} undecided, {:.1} % of people certain, in {took:.3} s",
+        forced.undecided.len(),
+        100.0 * certain as f64 / people as f64
+    );
+    let start = std::time::Instant::now();
+    let beliefs = maximum_entropy(&evidence, &forced.possible, &|_, _| ());
+    let took = start.elapsed().as_secs_f64();
+    match beliefs {
+        Ok(b) => println!(
+            "maximum entropy: {:.3} nats, violation {:.1e}, {} parts, {} Newton steps, {} more impossible, in {took:.3} s",
+            b.entropy,
+            b.violation,
+            b.parts,
+            b.iterations,
+            b.excluded.len()
+        ),
+        Err(Unsolved::Suspects(s)) => println!("maximum entropy: {} suspects, in {took:.3} s", s.len()),
+        Err(Unsolved::Contradiction(_)) => println!("maximum entropy: a contradiction, in {took:.3} s"),
+    }
+    draw_worlds(&evidence, &forced.possible);
+    if let Some(file) = file {
+        std::fs::write(file, left(&evidence, &forced.possible)).expect("a file that can be written");
+    }
+}
+
+/// What is left to find out, as text: a line `fact LOW HIGH` for each fact, numbered from 0; a line `kind PEOPLE` for each
+/// kind and after it a line `outcome FACT …` for each of its outcomes.
+fn left(evidence: &Evidence, possible: &[bool]) -> String {
+    let (mut facts, mut kinds, mut first) = (String::new(), String::new(), 0);
+    for part in evidence.components(possible).expect("there is a world") {
+        for fact in part.evidence.facts() {
+            writeln!(facts, "fact {} {}", fact.low, fact.high).expect("memory");
+        }
+        for (number, kind) in (0u32..).zip(part.evidence.kinds()) {
+            writeln!(kinds, "kind {}", kind.people).expect("memory");
+            for outcome in part.evidence.outcomes_of(number) {
+                kinds.push_str("outcome");
+                part.evidence.facts_of(outcome).iter().for_each(|f| write!(kinds, " {}", first + f).expect("memory"));
+                kinds.push('\n');
+            }
+        }
+        first += part.evidence.facts().len() as u32;
+    }
+    facts + &kinds
+}
+
+fn draw_worlds(evidence: &Evidence, possible: &[bool]) {
+    let start = std::time::Instant::now();
+    let found = worlds(evidence, possible, &Options::default(), &|_, _| true);
+    let seconds = start.elapsed().as_secs_f64();
+    match found {
+        Ok(found) => {
+            println!(
+                "worlds: {} people exact, ln {:.3}, {:?}, in {seconds:.3} s",
+                found.exact, found.log_worlds, found.sampled
+            )
+        }
+        Err(why) => println!("worlds: {why}, in {seconds:.3} s"),
+    }
 }
 
 type Histogram = Vec<(u32, u64)>;

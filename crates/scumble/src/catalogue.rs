@@ -10,6 +10,7 @@ use toml::de::DeTable;
 
 pub use crate::algorithm::ALGORITHMS;
 pub use crate::attack::ATTACKS;
+pub use crate::attack::statistics::STATISTICS;
 pub use crate::model::MODELS;
 pub use crate::perturb::METHODS as PERTURBATIONS;
 pub use crate::utility::METRICS;
@@ -251,9 +252,10 @@ pub fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
     let models = MODELS.iter().map(|e| ("model", e.name, e.summary));
     let algorithms = ALGORITHMS.iter().map(|e| ("algorithm", e.name, e.summary));
     let attacks = ATTACKS.iter().map(|e| ("attack", e.name, e.summary));
+    let statistics = STATISTICS.iter().map(|e| ("attack", e.name, e.summary));
     let metrics = METRICS.iter().map(|e| ("metric", e.name, e.summary));
     let perturbations = PERTURBATIONS.iter().map(|m| ("perturbation", m.name, m.summary));
-    models.chain(algorithms).chain(attacks).chain(metrics).chain(perturbations).collect()
+    models.chain(algorithms).chain(attacks).chain(statistics).chain(metrics).chain(perturbations).collect()
 }
 
 /// The manual page of a name, if there is one.
@@ -261,10 +263,11 @@ pub fn explain(name: &str) -> Option<String> {
     let models = MODELS.iter().map(|e| (e.name, e.manual()));
     let algorithms = ALGORITHMS.iter().map(|e| (e.name, e.manual()));
     let attacks = ATTACKS.iter().map(|e| (e.name, e.manual()));
+    let statistics = STATISTICS.iter().map(|e| (e.name, e.manual()));
     let metrics = METRICS.iter().map(|e| (e.name, e.about));
     let metrics = metrics.map(|(name, about)| (name, format!("# {name}\n\n{about}\n")));
     let perturbations = PERTURBATIONS.iter().map(|m| (m.name, format!("# {}\n\n{}\n", m.name, m.about)));
-    let all = models.chain(algorithms).chain(attacks).chain(metrics).chain(perturbations);
+    let all = models.chain(algorithms).chain(attacks).chain(statistics).chain(metrics).chain(perturbations);
     all.into_iter().find(|(n, _)| *n == name).map(|(_, page)| page)
 }
 

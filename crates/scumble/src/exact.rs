@@ -5,8 +5,8 @@
 //! field, the effective ℓ = exp(entropy) and bounds with logarithms, are compared by integers whenever floating point
 //! cannot decide.
 
-use dashu_int::UBig;
 use dashu_int::ops::{BitTest, Gcd};
+use dashu_int::{IBig, UBig};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -154,6 +154,11 @@ impl Fraction {
         if a <= b { Fraction::whole(0) } else { Fraction::new(a - b, &self.den * &other.den) }
     }
 
+    /// The distance between the two.
+    pub fn apart(&self, other: &Fraction) -> Fraction {
+        if self < other { other.less(self) } else { self.less(other) }
+    }
+
     /// This to the n-th power.
     pub fn power(&self, n: usize) -> Fraction {
         Fraction { num: self.num.pow(n), den: self.den.pow(n) }
@@ -188,6 +193,120 @@ impl Ord for Fraction {
 impl PartialOrd for Fraction {
     fn partial_cmp(&self, other: &Fraction) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+/// A rational number of any size and sign, in lowest terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rational {
+    num: IBig,
+    /// Positive.
+    den: IBig,
+}
+
+impl Rational {
+    /// num / den; nothing if `den` is zero.
+    pub fn new(num: impl Into<IBig>, den: impl Into<IBig>) -> Option<Rational> {
+        let (num, den) = (num.into(), den.into());
+        match den.cmp(&IBig::ZERO) {
+            Ordering::Greater => Some(Rational::lowest(num, den)),
+            Ordering::Less => Some(Rational::lowest(-num, -den)),
+            Ordering::Equal => None,
+        }
+    }
+
+    /// A whole number.
+    pub fn whole(n: impl Into<IBig>) -> Rational {
+        Rational { num: n.into(), den: IBig::ONE }
+    }
+
+    /// The sum.
+    pub fn plus(&self, other: &Rational) -> Rational {
+        Rational::lowest(&self.num * &other.den + &other.num * &self.den, &self.den * &other.den)
+    }
+
+    /// The difference.
+    pub fn minus(&self, other: &Rational) -> Rational {
+        self.plus(&other.negative())
+    }
+
+    /// The product.
+    pub fn times(&self, other: &Rational) -> Rational {
+        Rational::lowest(&self.num * &other.num, &self.den * &other.den)
+    }
+
+    /// The quotient; nothing if `other` is zero.
+    pub fn over(&self, other: &Rational) -> Option<Rational> {
+        Rational::new(&self.num * &other.den, &self.den * &other.num)
+    }
+
+    /// The same with the other sign.
+    pub fn negative(&self) -> Rational {
+        Rational { num: -&self.num, den: self.den.clone() }
+    }
+
+    /// The same without its sign.
+    pub fn magnitude(&self) -> Rational {
+        if self.is_negative() { self.negative() } else { self.clone() }
+    }
+
+    /// Whether it is nothing.
+    pub fn is_zero(&self) -> bool {
+        self.num == IBig::ZERO
+    }
+
+    /// Whether it is below 0.
+    pub fn is_negative(&self) -> bool {
+        self.num < IBig::ZERO
+    }
+
+    /// The nearest floating-point number or a neighbour of it, for display.
+    pub fn to_f64(&self) -> f64 {
+        let magnitude = |n: &IBig| n.clone().into_parts().1;
+        let value = Fraction { num: magnitude(&self.num), den: magnitude(&self.den) }.to_f64();
+        if self.is_negative() { -value } else { value }
+    }
+
+    /// A quotient whose denominator is known to be positive.
+    fn lowest(num: IBig, den: IBig) -> Rational {
+        let g = IBig::from((&num).gcd(&den));
+        Rational { num: num / &g, den: den / g }
+    }
+}
+
+impl From<Ratio> for Rational {
+    fn from(r: Ratio) -> Rational {
+        Rational { num: r.num.into(), den: r.den.into() }
+    }
+}
+
+impl Ord for Rational {
+    fn cmp(&self, other: &Rational) -> Ordering {
+        (&self.num * &other.den).cmp(&(&other.num * &self.den))
+    }
+}
+
+impl PartialOrd for Rational {
+    fn partial_cmp(&self, other: &Rational) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// As a decimal number if it has at most twelve decimals, otherwise as a fraction.
+impl fmt::Display for Rational {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut power = IBig::ONE;
+        for decimals in 0..=12 {
+            if &power % &self.den == IBig::ZERO {
+                let digits = (&self.num * &power / &self.den).into_parts().1.to_string();
+                let digits = format!("{digits:0>width$}", width = decimals + 1);
+                let (whole, part) = digits.split_at(digits.len() - decimals);
+                let sign = if self.is_negative() { "-" } else { "" };
+                return write!(f, "{sign}{whole}{}{part}", if decimals > 0 { "." } else { "" });
+            }
+            power *= IBig::from(10);
+        }
+        write!(f, "{}/{}", self.num, self.den)
     }
 }
 
@@ -312,6 +431,21 @@ mod tests {
         assert_eq!(Ratio::parse("0.1").map(|r| r.to_string()), Some("1/10".into()));
         for bad in ["", ".", "x", "-1", "1/0", "1e999", "0x1"] {
             assert_eq!(Ratio::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn rationals_have_signs_and_read_as_decimals() {
+        let r = |a: i64, b: i64| Rational::new(a, b).unwrap();
+        assert_eq!(r(6, -4), r(-3, 2));
+        assert!(Rational::new(1, 0).is_none() && Rational::new(0, 0).is_none());
+        assert_eq!(r(-3, 2).plus(&r(1, 2)), Rational::whole(-1));
+        assert_eq!(r(1, 3).minus(&r(1, 2)).times(&r(6, 1)), Rational::whole(-1));
+        assert_eq!(r(1, 3).over(&r(-2, 3)), Some(r(-1, 2)));
+        assert_eq!(r(1, 3).over(&r(0, 5)), None);
+        assert!(r(-1, 2) < r(-1, 3) && r(-1, 2).magnitude() == r(1, 2) && r(-1, 4).to_f64() == -0.25);
+        for (n, text) in [(r(5784, 5), "1156.8"), (r(-1, 8), "-0.125"), (r(928, 1), "928"), (r(-2, 3), "-2/3")] {
+            assert_eq!(n.to_string(), text);
         }
     }
 

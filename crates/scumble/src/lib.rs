@@ -25,6 +25,7 @@ pub mod encode;
 pub mod exact;
 pub mod inference;
 pub mod model;
+pub mod papers;
 pub mod perturb;
 pub mod picture;
 pub mod policy;

@@ -1,4 +1,5 @@
-//! A partitioning drawn: the classes of a release as rectangles over two of its quasi-identifiers.
+//! A partitioning drawn: the classes of a release as rectangles over two of its quasi-identifiers. Charts are in
+//! [`comparison`](fn@comparison) and [`lines`](fn@lines).
 //!
 //! The picture is an SVG that needs nothing else: no script, no style sheet, no font of its own. It keeps to
 //! what the release says:
@@ -15,6 +16,8 @@
 //! publish the node, the picture shows whether the node has leaves before it, after it, or both.
 
 mod comparison;
+mod lines;
+mod plot;
 
 use crate::class::Run;
 use crate::release::Release;
@@ -24,6 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 pub use comparison::{Point, comparison};
+pub use lines::lines;
 
 /// Size of the plot in pixels.
 const PLOT: (f64, f64) = (640.0, 520.0);
@@ -449,28 +453,11 @@ impl Sheet {
     }
 
     fn open(&self, title: &str, about: &str) -> String {
-        let (width, height) = (px(self.left + PLOT.0 + LEGEND), px(self.bottom));
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-             height=\"{height}\" role=\"img\" font-family=\"system-ui, 'Helvetica Neue', Arial, sans-serif\" \
-             font-size=\"{FONT}\" fill=\"#1f2933\">\n<title>{}</title>\n<desc>{}</desc>\n\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
-            escape(title),
-            escape(about)
-        )
+        open((self.left + PLOT.0 + LEGEND, self.bottom), title, about)
     }
 
     fn header(&self, svg: &mut String) {
-        let mut y = PAD;
-        for line in &self.title {
-            y += 22.0;
-            let y = px(y - 6.0);
-            let _ = writeln!(
-                svg,
-                "<text x=\"{PAD}\" y=\"{y}\" font-size=\"17\" font-weight=\"600\">{}</text>",
-                escape(line)
-            );
-        }
+        let mut y = write_title(svg, &self.title);
         for line in &self.subtitle {
             y += 17.0;
             let y = px(y - 4.0);
@@ -578,6 +565,30 @@ impl Sheet {
     }
 }
 
+/// The beginning of a picture of this size, with what is read aloud.
+fn open(size: (f64, f64), title: &str, about: &str) -> String {
+    let (width, height) = (px(size.0), px(size.1));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" role=\"img\" font-family=\"system-ui, 'Helvetica Neue', Arial, sans-serif\" \
+         font-size=\"{FONT}\" fill=\"#1f2933\">\n<title>{}</title>\n<desc>{}</desc>\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
+        escape(title),
+        escape(about)
+    )
+}
+
+/// The title at the top of the sheet; returns where it ends.
+fn write_title(svg: &mut String, lines: &[String]) -> f64 {
+    let mut y = PAD;
+    for line in lines {
+        y += 22.0;
+        let style = "font-size=\"17\" font-weight=\"600\"";
+        let _ = writeln!(svg, "<text x=\"{PAD}\" y=\"{}\" {style}>{}</text>", px(y - 6.0), escape(line));
+    }
+    y
+}
+
 fn widest(ticks: &[Tick]) -> f64 {
     ticks.iter().map(|t| width(&t.label, FONT)).fold(0.0, f64::max)
 }
@@ -672,8 +683,4 @@ fn escape(text: &str) -> String {
         }
     }
     out
-}
-/// TEMPORARY
-pub fn lines(_: &crate::attack::Chart) -> String {
-    String::new()
 }

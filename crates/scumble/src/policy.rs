@@ -1,6 +1,6 @@
 //! What is promised to whom, read from a TOML text.
 //!
-//! Parsing has two steps: the text becomes a tree of values with their places ([`Section`]), and the tree becomes a
+//! Parsing has two steps: the text becomes a tree of values with their places (`Section`), and the tree becomes a
 //! [`Policy`]. A `Policy` that exists is valid as far as the text alone can tell; whether it fits the data is checked
 //! when the source is opened. All problems are returned together, each with its line.
 
@@ -11,11 +11,16 @@ use crate::model::Concern;
 use crate::perturb::{Method, Step};
 use crate::problem::{Problem, Problems};
 use crate::table::Role;
-use crate::taxonomy::{Decimal, Granularity, Intervals, ROOT, Rule, Tree};
-use std::cell::RefCell;
+use crate::taxonomy::Rule;
+use reader::{Reader, Section, line_of, scalar, shown};
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+mod reader;
+mod taxonomies;
+
+pub use taxonomies::read_rule;
 
 /// A valid policy.
 pub struct Policy {
@@ -88,14 +93,9 @@ impl Policy {
             Problem::new(format!("`{name}`{place}: {}", e.message().replace('\n', "; ")))
                 .hint("the policy is written in TOML: `key = \"text\"`, `[section]`")
         })?;
-        let problems = RefCell::new(Vec::new());
-        let reader = Reader { name, text, problems: &problems };
+        let reader = Reader::new(Some(name), text);
         let policy = reader.policy(&Section { path: String::new(), table: root.get_ref(), at: 0 });
-        let problems = Problems(problems.into_inner());
-        match policy {
-            Some(policy) => problems.or(policy),
-            None => Err(problems),
-        }
+        reader.finish(policy)
     }
 
     /// The quasi-identifiers in order.
@@ -125,40 +125,7 @@ impl Policy {
     }
 }
 
-fn line_of(text: &str, at: usize) -> usize {
-    text.as_bytes().iter().take(at).filter(|&&b| b == b'\n').count() + 1
-}
-
-/// A table of the policy with the way to it.
-struct Section<'a> {
-    path: String,
-    table: &'a DeTable<'a>,
-    at: usize,
-}
-
-impl<'a> Section<'a> {
-    fn get(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
-        self.table.get(key)
-    }
-
-    fn path(&self, key: &str) -> String {
-        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
-    }
-}
-
-/// Reads sections and collects what is wrong.
-struct Reader<'a> {
-    name: &'a str,
-    text: &'a str,
-    problems: &'a RefCell<Vec<Problem>>,
-}
-
 impl<'a> Reader<'a> {
-    fn report(&self, at: usize, problem: Problem) {
-        let message = format!("`{}`, line {}: {}", self.name, line_of(self.text, at), problem.message);
-        self.problems.borrow_mut().push(Problem { message, hint: problem.hint });
-    }
-
     fn policy(&self, root: &Section<'a>) -> Option<Policy> {
         let known = [
             "publisher",
@@ -368,187 +335,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn at_least_0(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>) -> Option<f64> {
-        let number = scalar(value.get_ref()).and_then(|t| t.parse::<f64>().ok()).filter(|w| w.is_finite() && *w >= 0.0);
-        if number.is_none() {
-            let problem = Problem::new(format!("`{}` must be a number of at least 0", section.path(key)));
-            self.report(value.span().start, problem);
-        }
-        number
-    }
-
-    /// Reports a quasi-identifier that comes without a taxonomy.
-    fn needs_taxonomy(&self, name: &str, role: Role, at: usize) -> Option<()> {
-        if role != Role::QuasiIdentifier {
-            return Some(());
-        }
-        let problem = Problem::new(format!("column `{name}` is a quasi-identifier but has no taxonomy"));
-        let hint = "give one, for example `taxonomy = { number = true }`, `{ prefix = true }`, `{ flat = true }` or a file; \
-                    or make it `insensitive`";
-        self.report(at, problem.hint(hint));
-        None
-    }
-
-    fn rule(&self, of: &Section<'a>, column: &str, value: &'a Spanned<DeValue<'a>>) -> Option<Rule> {
-        let at = value.span().start;
-        if let Some(path) = value.get_ref().as_str() {
-            return Some(Rule::File { path: path.into(), ordered: false });
-        }
-        let Some(table) = value.get_ref().as_table() else {
-            let problem = Problem::new(format!(
-                "the taxonomy of `{column}` must be a file or a rule, not {}",
-                shown(value.get_ref())
-            ));
-            self.report(at, problem.hint("for example `taxonomy = \"jobs.csv\"` or `taxonomy = { prefix = true }`"));
-            return None;
-        };
-        let section = Section { path: of.path("taxonomy"), table, at };
-        let kinds = ["file", "intervals", "number", "dates", "prefix", "flat", "nested"];
-        self.only(&section, &[&kinds[..], &["ordered", "low", "high"]].concat());
-        let chosen: Vec<&str> = kinds.into_iter().filter(|k| section.get(k).is_some()).collect();
-        let [kind] = chosen[..] else {
-            let problem =
-                Problem::new(format!("the taxonomy of `{column}` must name one rule, and names {}", chosen.len()));
-            self.report(at, problem.hint(format!("one of `{}`", kinds.join("`, `"))));
-            return None;
-        };
-        if kind != "file" && section.get("ordered").is_some() {
-            self.report(at, Problem::new(format!("`ordered` belongs to a taxonomy file, not to `{kind}`")));
-        }
-        if kind != "intervals" && (section.get("low").is_some() || section.get("high").is_some()) {
-            self.report(at, Problem::new(format!("`low` and `high` belong to `intervals`, not to `{kind}`")));
-        }
-        match kind {
-            "file" => {
-                let ordered = self.flag(&section, "ordered").unwrap_or(false);
-                Some(Rule::File { path: self.text_at(&section, "file")?, ordered })
-            }
-            "intervals" => self.intervals(&section, column),
-            "dates" => self.dates(&section, column),
-            "prefix" => self.prefix(&section),
-            "nested" => self.nested(&section),
-            "number" => self.must_be_true(&section, kind).map(|()| Rule::Intervals(Intervals::default())),
-            _ => self.must_be_true(&section, kind).map(|()| Rule::Flat),
-        }
-    }
-
-    fn must_be_true(&self, section: &Section<'a>, key: &str) -> Option<()> {
-        if self.flag(section, key)? {
-            return Some(());
-        }
-        self.report(section.at, Problem::new(format!("`{}` can only be `true`", section.path(key))));
-        None
-    }
-
-    fn decimal(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>) -> Option<Decimal> {
-        let number = scalar(value.get_ref()).and_then(|t| Decimal::parse(&t));
-        if number.is_none() {
-            let problem = Problem::new(format!(
-                "`{}` must be a decimal number, not {}",
-                section.path(key),
-                shown(value.get_ref())
-            ));
-            self.report(value.span().start, problem);
-        }
-        number
-    }
-
-    fn intervals(&self, section: &Section<'a>, column: &str) -> Option<Rule> {
-        let array = self.array(section, "intervals")?;
-        let widths: Vec<Decimal> = array.iter().filter_map(|v| self.decimal(section, "intervals", v)).collect();
-        let bound = |key| section.get(key).and_then(|v| self.decimal(section, key, v));
-        let (low, high) = (bound("low"), bound("high"));
-        if widths.len() < array.len() {
-            return None;
-        }
-        let decimals = widths.iter().chain(&low).chain(&high).map(|d| d.decimals).max().unwrap_or(0);
-        let units: Option<Vec<i64>> = widths.iter().map(|w| w.units(decimals)).collect();
-        let nest =
-            units.is_some_and(|u| u.iter().all(|&w| w > 0) && u.windows(2).all(|w| w[0] < w[1] && w[1] % w[0] == 0));
-        if !nest {
-            let problem = Problem::new(format!("the interval widths of `{column}` do not nest"));
-            self.report(
-                section.at,
-                problem.hint("give rising widths, each a multiple of the one before: `[5, 10, 20]`"),
-            );
-            return None;
-        }
-        if let (Some(l), Some(h)) = (low.and_then(|d| d.units(decimals)), high.and_then(|d| d.units(decimals)))
-            && l >= h
-        {
-            self.report(section.at, Problem::new(format!("`low` of `{column}` is not below `high`")));
-            return None;
-        }
-        Some(Rule::Intervals(Intervals { widths, low, high }))
-    }
-
-    fn dates(&self, section: &Section<'a>, column: &str) -> Option<Rule> {
-        let array = self.array(section, "dates")?;
-        let mut units = Vec::new();
-        for value in array {
-            let text = value.get_ref().as_str().unwrap_or("");
-            match Granularity::ALL.iter().find(|(name, _)| *name == text) {
-                Some((_, unit)) => units.push(*unit),
-                None => {
-                    let problem =
-                        Problem::new(format!("`{}` does not know {}", section.path("dates"), shown(value.get_ref())));
-                    let names = Granularity::ALL.map(|(name, _)| name);
-                    self.report(value.span().start, problem.hint(did_you_mean(text, names)));
-                }
-            }
-        }
-        let rank = |u: &Granularity| Granularity::ALL.iter().position(|(_, g)| g == u);
-        let week_inside = units.len() > 1 && units.contains(&Granularity::Week);
-        if week_inside || !units.windows(2).all(|w| rank(&w[0]) < rank(&w[1])) {
-            let problem = Problem::new(format!("the date units of `{column}` do not nest"));
-            let hint = "go from fine to coarse, as in `[\"month\", \"quarter\", \"year\"]`; a week lies in no month and stands alone";
-            self.report(section.at, problem.hint(hint));
-            return None;
-        }
-        (units.len() == array.len()).then_some(Rule::Dates(units))
-    }
-
-    fn prefix(&self, section: &Section<'a>) -> Option<Rule> {
-        let value = section.get("prefix")?;
-        if value.get_ref().is_bool() {
-            return self.must_be_true(section, "prefix").map(|()| Rule::Prefix(Vec::new()));
-        }
-        let lengths: Option<Vec<usize>> = value
-            .get_ref()
-            .as_array()
-            .and_then(|a| a.iter().map(|v| scalar(v.get_ref())?.parse().ok().filter(|&n| n > 0)).collect());
-        match lengths.filter(|l| !l.is_empty() && l.windows(2).all(|w| w[0] > w[1])) {
-            Some(lengths) => Some(Rule::Prefix(lengths)),
-            None => {
-                let problem =
-                    Problem::new(format!("`{}` must be `true` or falling lengths to keep", section.path("prefix")));
-                self.report(value.span().start, problem.hint("for example `prefix = [4, 3]`"));
-                None
-            }
-        }
-    }
-
-    fn nested(&self, section: &Section<'a>) -> Option<Rule> {
-        let value = section.get("nested")?;
-        let mut children = tree(value)
-            .map_err(|at| {
-                let problem = Problem::new("a nested taxonomy is made of tables and lists of values");
-                self.report(at, problem.hint("for example `nested = { Artist = [\"Writer\", \"Dancer\"] }`"));
-            })
-            .ok()?;
-        if children.is_empty() {
-            self.report(value.span().start, Problem::new(format!("`{}` is empty", section.path("nested"))));
-            return None;
-        }
-        // A single top entry is the root itself.
-        let tree = if children.len() == 1 && !children[0].children.is_empty() {
-            children.remove(0)
-        } else {
-            Tree { label: ROOT.into(), children }
-        };
-        Some(Rule::Nested(tree))
-    }
-
     fn requirements(&self, root: &Section<'a>, attributes: &[AttributePolicy]) -> Vec<Requirement> {
         let Some(models) = root.get("models") else {
             let problem = Problem::new("no privacy model is asked for");
@@ -750,138 +536,5 @@ impl<'a> Reader<'a> {
     fn only_parameters(&self, section: &Section<'a>, parameters: &[Parameter], more: &[&str]) {
         let known: Vec<&str> = parameters.iter().map(|p| p.name).chain(more.iter().copied()).collect();
         self.only(section, &known);
-    }
-
-    /// Reports keys that mean nothing here.
-    fn only(&self, section: &Section<'a>, known: &[&str]) {
-        for (key, _) in section.table.iter() {
-            if !known.contains(&key.get_ref().as_ref()) {
-                let problem = Problem::new(format!("`{}` is not known", section.path(key.get_ref())));
-                self.report(key.span().start, problem.hint(did_you_mean(key.get_ref(), known.iter().copied())));
-            }
-        }
-    }
-
-    fn section(&self, of: &Section<'a>, key: &str) -> Option<Section<'a>> {
-        let value = of.get(key)?;
-        match value.get_ref().as_table() {
-            Some(table) => Some(Section { path: of.path(key), table, at: value.span().start }),
-            None => {
-                self.report(
-                    value.span().start,
-                    Problem::new(format!("`{}` must be a section `[{key}]`", of.path(key))),
-                );
-                None
-            }
-        }
-    }
-
-    fn text_at(&self, section: &Section<'a>, key: &str) -> Option<String> {
-        self.text_of(section, key, section.get(key)?)
-    }
-
-    fn text_of(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>) -> Option<String> {
-        let text = value.get_ref().as_str().map(str::to_owned);
-        if text.is_none() {
-            let problem =
-                Problem::new(format!("`{}` must be text in quotes, not {}", section.path(key), shown(value.get_ref())));
-            self.report(value.span().start, problem);
-        }
-        text
-    }
-
-    fn array(&self, section: &Section<'a>, key: &str) -> Option<&'a [Spanned<DeValue<'a>>]> {
-        let value = section.get(key)?;
-        let array = value.get_ref().as_array();
-        if array.is_none() {
-            let problem =
-                Problem::new(format!("`{}` must be a list, not {}", section.path(key), shown(value.get_ref())));
-            self.report(value.span().start, problem);
-        }
-        array.map(|a| &a[..])
-    }
-
-    fn texts_at(&self, section: &Section<'a>, key: &str) -> Option<Vec<String>> {
-        self.texts_of(section, key, section.get(key)?)
-    }
-
-    fn texts_of(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>) -> Option<Vec<String>> {
-        let texts: Option<Vec<String>> = value
-            .get_ref()
-            .as_array()
-            .and_then(|a| a.iter().map(|v| v.get_ref().as_str().map(str::to_owned)).collect());
-        if texts.is_none() {
-            self.report(value.span().start, Problem::new(format!("`{}` must be a list of texts", section.path(key))));
-        }
-        texts
-    }
-
-    fn flag(&self, section: &Section<'a>, key: &str) -> Option<bool> {
-        let value = section.get(key)?;
-        let flag = value.get_ref().as_bool();
-        if flag.is_none() {
-            let problem = Problem::new(format!(
-                "`{}` must be `true` or `false`, not {}",
-                section.path(key),
-                shown(value.get_ref())
-            ));
-            self.report(value.span().start, problem);
-        }
-        flag
-    }
-
-    fn byte(&self, section: &Section<'a>, key: &str) -> Option<u8> {
-        let text = self.text_at(section, key)?;
-        match text.as_bytes() {
-            [b] if b.is_ascii() && !b.is_ascii_alphanumeric() && !matches!(b, b'\n' | b'\r') => Some(*b),
-            _ => {
-                self.report(
-                    section.at,
-                    Problem::new(format!("`{}` must be one character, such as `;`", section.path(key))),
-                );
-                None
-            }
-        }
-    }
-}
-
-/// The nodes of a nested taxonomy, or the place of what cannot be one.
-fn tree(value: &Spanned<DeValue<'_>>) -> Result<Vec<Tree>, usize> {
-    match value.get_ref() {
-        DeValue::Array(items) => items
-            .iter()
-            .map(|item| match item.get_ref() {
-                DeValue::Table(_) => match <[Tree; 1]>::try_from(tree(item)?) {
-                    Ok([only]) => Ok(only),
-                    Err(_) => Err(item.span().start),
-                },
-                other => scalar(other).map(|label| Tree { label, children: Vec::new() }).ok_or(item.span().start),
-            })
-            .collect(),
-        DeValue::Table(table) => table
-            .iter()
-            .map(|(key, value)| Ok(Tree { label: key.get_ref().to_string(), children: tree(value)? }))
-            .collect(),
-        _ => Err(value.span().start),
-    }
-}
-
-/// The text of a number, word or flag, as written.
-fn scalar(value: &DeValue<'_>) -> Option<String> {
-    match value {
-        DeValue::String(s) => Some(s.to_string()),
-        DeValue::Integer(i) if i.radix() == 10 => Some(i.as_str().to_owned()),
-        DeValue::Float(f) => Some(f.as_str().to_owned()),
-        DeValue::Boolean(b) => Some(b.to_string()),
-        _ => None,
-    }
-}
-
-/// A value in a message. Policies hold no personal data, so what was written is shown.
-fn shown(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::Array(_) => "a list".into(),
-        DeValue::Table(_) => "a table".into(),
-        other => scalar(other).map_or_else(|| "that".into(), |text| format!("`{text}`")),
     }
 }

@@ -7,7 +7,7 @@
 use crate::algorithm::{Algorithm, Goal, Progress, Requirement};
 use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
-use crate::model::{Concern, Measured};
+use crate::model::{Concern, Measured, Witness};
 use crate::problem::Problem;
 use crate::release::{Form, Release, Shape, project};
 use crate::table::Table;
@@ -44,6 +44,8 @@ pub struct Judgement {
     pub required: Ratio,
     /// The worst class.
     pub worst: Option<EquivalenceClass>,
+    /// Of whom it tells most, if the model can say so.
+    pub witness: Option<Witness>,
     /// Number of classes that break it.
     pub broken: u64,
     /// Number of classes judged.
@@ -125,12 +127,14 @@ pub(crate) fn judge_one(goal: &Goal<'_>, release: &Release, identities: &[Equiva
     let worst = (0..classes.len())
         .reduce(|a, b| if promise.must_be.is_worse(verdicts[b].measured, verdicts[a].measured) { b } else { a });
     let broken = verdicts.iter().filter(|v| !v.holds).count() as u64;
-    let whole = r.model.judge_all(&goal.context(i), classes);
+    let cx = goal.context(i);
+    let whole = r.model.judge_all(&cx, classes);
     Judgement {
         holds: whole.map_or(broken == 0, |verdict| verdict.holds),
         measured: whole.or(worst.map(|w| verdicts[w])).map_or(Measured::Exact(Ratio::whole(0)), |v| v.measured),
         required: promise.required,
         worst: worst.map(|w| classes[w].clone()),
+        witness: worst.and_then(|w| r.model.witness(&cx, &classes[w])),
         broken,
         classes: classes.len() as u64,
         wide: whole.is_some(),

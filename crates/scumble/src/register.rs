@@ -3,10 +3,14 @@
 //! Models and risks that ask "how many people could this be" count the people of a register who fit a region. A
 //! register is kept as it was read; [`Register::among`] places its people among the attributes of a release.
 
+use crate::catalogue::did_you_mean;
 use crate::class::Run;
 use crate::problem::Problem;
+use crate::query::{Condition, End, Query, Test};
+use crate::scale::{Decimal, parse_date};
 use crate::table::{Attribute, number_tuples};
 use crate::taxonomy::Taxonomy;
+use std::cmp::Ordering;
 
 /// A table of people as texts: a dictionary and a number per person for each column.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +30,28 @@ pub struct RegisterColumn {
     pub texts: Vec<String>,
     /// Which text each person has.
     pub codes: Vec<u32>,
+}
+
+fn admits(condition: &Condition, text: &str) -> bool {
+    let beyond = |end: &Option<End>, inside: Ordering| {
+        end.as_ref().is_none_or(|end| match compare(text, &end.value) {
+            Some(Ordering::Equal) => end.included,
+            order => order == Some(inside),
+        })
+    };
+    match &condition.test {
+        Test::In(values) => values.iter().any(|v| v == text || compare(text, v) == Some(Ordering::Equal)),
+        Test::Range(low, high) => beyond(low, Ordering::Greater) && beyond(high, Ordering::Less),
+    }
+}
+
+/// Compares two numbers or two dates; nothing else has an order.
+fn compare(a: &str, b: &str) -> Option<Ordering> {
+    if let (Some(a), Some(b)) = (Decimal::parse(a), Decimal::parse(b)) {
+        let decimals = a.decimals.max(b.decimals);
+        return Some(a.units(decimals)?.cmp(&b.units(decimals)?));
+    }
+    Some(parse_date(a)?.cmp(&parse_date(b)?))
 }
 
 /// Where a person stands on an attribute: twice the leaf code, or the odd number between two neighbouring leaves of a
@@ -92,6 +118,20 @@ impl Register {
     pub fn people(&self) -> u64 {
         let rows = self.columns.first().map_or(0, |c| c.codes.len()) as u64;
         if self.weights.is_empty() { rows } else { self.weights.iter().sum() }
+    }
+
+    /// Which rows meet the conditions of a query. Texts that are both numbers, or both dates, are compared as such.
+    pub fn meeting(&self, query: &Query) -> Result<Vec<bool>, Problem> {
+        let mut rows = vec![true; self.columns.first().map_or(0, |c| c.codes.len())];
+        for condition in &query.conditions {
+            let column = self.columns.iter().find(|c| c.name == condition.attribute).ok_or_else(|| {
+                Problem::new(format!("the register has no column `{}`", condition.attribute))
+                    .hint(did_you_mean(&condition.attribute, self.columns.iter().map(|c| c.name.as_str())))
+            })?;
+            let admitted: Vec<bool> = column.texts.iter().map(|text| admits(condition, text)).collect();
+            rows.iter_mut().zip(&column.codes).for_each(|(row, &code)| *row &= admitted[code as usize]);
+        }
+        Ok(rows)
     }
 
     /// Places the people among quasi-identifiers and, if given, a sensitive attribute. Columns that the register lacks

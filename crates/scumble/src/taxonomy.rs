@@ -118,11 +118,6 @@ impl Taxonomy {
         Run::new(0, self.leaves.len() as u32 - 1)
     }
 
-    /// The leaf code of every leaf text.
-    pub fn codes(&self) -> HashMap<&str, u32, foldhash::fast::FixedState> {
-        self.leaves.iter().enumerate().map(|(i, text)| (text.as_str(), i as u32)).collect()
-    }
-
     /// The leaf that a text of the data stands for. On a number or date scale that is the leaf at its place, however the
     /// text writes it.
     pub fn find(&self, text: &str) -> Option<u32> {
@@ -414,8 +409,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!((t.leaves(), t.levels(), t.missing()), (5, 2, Some(4)));
-        let code = t.codes();
-        let run = |a: &str, b: &str| Run::new(code[a].min(code[b]), code[a].max(code[b]));
+        let code = |text: &str| t.find(text).unwrap();
+        let run = |a: &str, b: &str| Run::new(code(a).min(code(b)), code(a).max(code(b)));
         assert_eq!(t.label(run("Engineer", "Lawyer")), "Professional");
         assert_eq!(t.label(run("Writer", "Dancer")), "Artist");
         assert_eq!(t.label(run("Lawyer", "Writer")), "*");
@@ -443,7 +438,7 @@ mod tests {
 
     impl Taxonomy {
         fn parse_level(&self, leaf: &str, level: usize) -> String {
-            let code = self.codes()[leaf] as usize;
+            let code = self.find(leaf).unwrap() as usize;
             let id = self.ladder[level - 1][code];
             let named = self.labels.iter().filter(|&(_, &i)| i == id).map(|(l, _)| l.clone());
             // A level that only renames a leaf is an alias; prefer what is not the leaf itself.

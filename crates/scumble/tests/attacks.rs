@@ -1,4 +1,4 @@
-//! Attacks against slow twins: brute force on small random releases.
+//! Attacks against slow twins, brute force on small random releases, and on the worked examples of the literature.
 
 #[path = "attacks/background.rs"]
 mod background;
@@ -6,5 +6,9 @@ mod background;
 mod cases;
 #[path = "attacks/definetti.rs"]
 mod definetti;
+#[path = "attacks/linkage.rs"]
+mod linkage;
+#[path = "attacks/made.rs"]
+mod made;
 #[path = "laws/worst.rs"]
 mod worst;

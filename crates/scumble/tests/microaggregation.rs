@@ -2,59 +2,33 @@
 //! (834 × 13). The data are not part of the project; without them (`SCUMBLE_DATA`, or `shared/data` beside the
 //! repository) nothing is tested.
 
-use scumble::algorithm::Requirement;
-use scumble::catalogue::{ALGORITHMS, Entry, METRICS, MODELS, Parameters};
-use scumble::encode::encode;
-use scumble::publish::{Outcome, make};
-use scumble::table::{Attribute, Table};
+use data::{encoded, model, publish};
+use scumble::catalogue::METRICS;
+use scumble::table::Table;
 use scumble::taxonomy::{Intervals, Rule};
 use scumble::utility::Subject;
-use std::path::PathBuf;
+
+mod data;
 
 /// A reference set, every column a number; nothing if it is not there.
 fn reference(file: &str) -> Option<Table> {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var_os("SCUMBLE_DATA").map_or_else(|| PathBuf::from(beside), PathBuf::from);
-    let path = folder.join("microaggregation").join(file);
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: there are no data at {}", path.display());
-        return None;
-    };
+    let text = data::read(&format!("microaggregation/{file}"))?;
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
-    let (mut quasi, mut codes) = (Vec::new(), Vec::new());
-    for (at, name) in rows[0].iter().enumerate() {
-        let mut values: Vec<&str> = rows[1..].iter().map(|r| r[at]).collect();
-        values.sort_unstable();
-        values.dedup();
-        let rule = Rule::Intervals(Intervals::default());
-        let (taxonomy, leaves) = encode(name, &rule, None, &values, &[]).expect("numbers");
-        codes.push(rows[1..].iter().map(|r| leaves[values.binary_search(&r[at]).expect("is there")]).collect());
-        quasi.push(Attribute::new(name, taxonomy));
-    }
+    let column = |(at, name): (usize, &&str)| {
+        let texts: Vec<&str> = rows[1..].iter().map(|r| r[at]).collect();
+        encoded(name, &Rule::Intervals(Intervals::default()), None, &texts)
+    };
+    let (quasi, codes) = rows[0].iter().enumerate().map(column).unzip();
     Some(Table::collapse(quasi, Vec::new(), codes).0)
-}
-
-fn built<T>(entries: &[Entry<T>], name: &str, given: &[(&str, &str)]) -> (&'static str, Parameters, T) {
-    let entry = entries.iter().find(|e| e.name == name).expect("is in the catalogue");
-    let given = given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-    let parameters = Parameters::read(entry.name, entry.parameters, &given).expect("right");
-    let made = (entry.build)(&parameters).expect("possible");
-    (entry.name, parameters, made)
 }
 
 /// 100 · SSE/SST.
 fn loss(table: &Table, method: &str, k: u64) -> f64 {
-    let (name, parameters, model) = built(MODELS, "k-anonymity", &[("k", &k.to_string())]);
-    let goal = [Requirement { name, parameters, model, attribute: None, on: None, register: None }];
-    let (_, _, algorithm) = built(ALGORITHMS, "microaggregation", &[("method", method), ("effort", "1")]);
-    match make(table, &*algorithm, &goal, 0, &|_, _| true) {
-        Outcome::Made(made) => {
-            let metric = METRICS.iter().find(|m| m.name == "sse").expect("is in the catalogue");
-            let subject = Subject { release: &made.release, k, truth: Some((table, &made.form)) };
-            100.0 * (metric.measure)(&subject).expect("numbers")
-        }
-        Outcome::Refused(reasons) => panic!("{reasons:?}"),
-    }
+    let goal = [model("k-anonymity", &[("k", &k.to_string())])];
+    let made = publish(table, "microaggregation", &[("method", method), ("effort", "1")], &goal);
+    let metric = METRICS.iter().find(|m| m.name == "sse").expect("is in the catalogue");
+    let subject = Subject { release: &made.release, k, truth: Some((table, &made.form)) };
+    100.0 * (metric.measure)(&subject).expect("numbers")
 }
 
 /// The figures that are printed for MDAV, and one for "best" that is not to be exceeded: about three per cent above what

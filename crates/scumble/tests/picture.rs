@@ -2,9 +2,10 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use scumble::attack::Chart;
 use scumble::class::{EquivalenceClass, Run};
 use scumble::encode::encode;
-use scumble::picture::partitioning;
+use scumble::picture::{lines, partitioning};
 use scumble::policy::Policy;
 use scumble::publish::{Outcome, make};
 use scumble::release::{Release, Shape};
@@ -271,4 +272,116 @@ fn points_are_visible_and_too_many_are_not_all_drawn() {
     assert_eq!(rectangles.len(), 5000);
     assert!(svg.len() < 1_000_000, "{}", svg.len());
     assert!(rectangles.iter().all(|r| r.2 - r.0 >= 1.9 && r.3 - r.1 >= 1.9));
+}
+
+/// Lines of these many points, named and shaped by their number.
+fn chart(sizes: &[usize], name: impl Fn(usize) -> String, y: &str) -> Chart {
+    let point = |line: usize, i: usize, n: usize| (i as f64, ((line + 1) as f64 * i as f64 / n as f64 / 40.0).min(1.0));
+    let line = |(i, &n): (usize, &usize)| (name(i), (0..n).map(|k| point(i, k, n)).collect());
+    Chart { title: "t".into(), x: "k".into(), y: y.into(), lines: sizes.iter().enumerate().map(line).collect() }
+}
+
+/// The label boxes of the legend, from above: top and text.
+fn legend(svg: &str) -> Vec<(f64, String)> {
+    let y = |l: &str| l.split(" y=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+    let lines = section(svg, "legend").lines().filter(|l| l.starts_with("<text"));
+    lines.map(|l| (y(l), l.split('>').nth(1).unwrap().split('<').next().unwrap().to_owned())).collect()
+}
+
+#[test]
+fn labels_of_lines_keep_apart_however_many() {
+    for n in [1, 2, 5, 12, 30, 60] {
+        let svg = lines(&chart(&vec![6; n], |i| format!("line {i} <&> with a name that needs room"), "share"));
+        assert_well_formed(&svg);
+        let labels = legend(&svg);
+        assert!(labels.len() >= n && labels.windows(2).all(|w| w[1].0 - w[0].0 >= 15.9), "{n}: {labels:?}");
+        let height: f64 = svg.split("height=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+        assert!(labels.iter().all(|l| l.0 > 20.0 && l.0 < height - 4.0), "{n}: {height} {labels:?}");
+        let styles: BTreeSet<&str> =
+            section(&svg, "lines").lines().filter_map(|l| l.split(" stroke=").nth(1)).collect();
+        let style = |s: &&str| s.split('>').next().unwrap().to_owned();
+        assert_eq!(styles.iter().map(style).collect::<BTreeSet<_>>().len(), n.min(35), "told apart");
+    }
+}
+
+#[test]
+fn few_points_are_marked_and_all_lines_are_told() {
+    let svg = lines(&chart(&[5, 101], |i| format!("line {i}"), "share of people"));
+    assert_well_formed(&svg);
+    assert_eq!(section(&svg, "points").matches("<title>").count(), 5);
+    assert!(svg.contains("<title>line 0: k 4, share of people 2 %</title>"), "{svg}");
+    assert!(svg.contains("line 0: 0 % at 0, 0.5 % at 1,") && svg.contains("line 1: 101 points from 0 % at 0 to"));
+    assert!(section(&svg, "marks").contains(">5 %<"));
+    let plain = lines(&chart(&[5], |_| String::new(), "entropy"));
+    assert!(legend(&plain).is_empty() && !plain.contains('%'));
+}
+
+#[test]
+fn lines_survive_what_is_no_number() {
+    let nan = f64::NAN;
+    let odd = vec![(0.0, 1.0), (1.0, nan), (2.0, 3.0), (3.0, f64::INFINITY), (4.0, -2.0), (5.0, 1.0)];
+    let title = "A <title> & \"more\" of it ".repeat(30);
+    let name = "a very long name of an axis, ".repeat(9);
+    let many = (0..100).map(|i| (f64::from(i), if i % 3 == 1 { 2.0 } else { nan })).collect();
+    let all = vec![("odd".to_owned(), odd), (String::new(), Vec::new()), ("alone".into(), many)];
+    for (chart, points) in [
+        (Chart { title, x: name.clone(), y: name, lines: all }, 4 + 33),
+        (Chart { title: String::new(), x: "x".into(), y: "y".into(), lines: Vec::new() }, 0),
+        (Chart { title: String::new(), x: "x".into(), y: "y".into(), lines: vec![("l".into(), vec![(0.0, 0.0)])] }, 1),
+    ] {
+        let svg = lines(&chart);
+        assert_well_formed(&svg);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        assert_eq!(section(&svg, "points").matches("<title>").count(), points);
+        if chart.title.is_empty() {
+            assert!(svg.contains("<title>y by x</title>"));
+        }
+    }
+}
+
+/// Writes charts to look at: `SCUMBLE_DRAW=folder cargo test -p scumble --test picture draw -- --ignored`.
+#[test]
+#[ignore = "draws charts for a person to look at"]
+fn draw_charts_to_look_at() {
+    let folder = std::env::var("SCUMBLE_DRAW").expect("SCUMBLE_DRAW names a folder");
+    let curve = |a: f64| (0..=100).map(|i| (f64::from(i) / 100.0, (1.0 - f64::from(i) / 100.0).powf(a))).collect();
+    let by_k = |a: f64| [2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0].map(|k: f64| (k, a / k.sqrt())).to_vec();
+    let belief = Chart {
+        title: String::new(),
+        x: "probability".into(),
+        y: "share of people whose likeliest value is believed with at least this probability".into(),
+        lines: vec![(String::new(), curve(0.7))],
+    };
+    let breach = Chart {
+        title: "Intersection of two releases of Adult: perfect and partial breach against k, for three algorithms"
+            .into(),
+        x: "k of both releases".into(),
+        y: "share of people, vulnerable".into(),
+        lines: [1.2, 1.0, 0.98, 0.5, 0.45, 0.02, 0.018, 0.01]
+            .iter()
+            .zip(
+                ["mondrian", "datafly", "samarati", "top-down", "a label that is much longer than the others are"]
+                    .iter()
+                    .cycle(),
+            )
+            .map(|(a, name)| (format!("{name}, {a}"), by_k(*a)))
+            .collect(),
+    };
+    let cost = Chart {
+        title: "Cost".into(),
+        x: "people".into(),
+        y: "seconds".into(),
+        lines: vec![
+            ("two releases".into(), vec![(1e4, 0.2), (1e5, 2.0), (1e6, 22.0)]),
+            ("five releases".into(), vec![(1e4, 0.7), (1e5, 7.0), (1e6, 71.0)]),
+        ],
+    };
+    for (name, chart) in [
+        ("belief", belief),
+        ("breach", breach),
+        ("cost", cost),
+        ("many", chart(&[40; 40], |i| format!("line {i}"), "share")),
+    ] {
+        std::fs::write(format!("{folder}/{name}.svg"), lines(&chart)).expect("the folder can be written");
+    }
 }

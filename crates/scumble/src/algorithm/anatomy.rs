@@ -36,7 +36,7 @@
 //! ## Reference
 //! Xiao and Tao, "Anatomy: simple and effective privacy preservation", 2006.
 
-use super::{Algorithm, Goal, Progress, Refusal};
+use super::{Algorithm, Goal, Progress, Refusal, joined};
 use crate::catalogue::{Entry, Kind, Parameter, did_you_mean};
 use crate::class::{EquivalenceClass, Run};
 use crate::model::Concern;
@@ -223,7 +223,7 @@ fn repair(table: &Table, goal: &Goal<'_>, groups: Vec<Vec<Member>>) -> Result<Ve
             None => (next, class),
         };
         if holds(&merged.1) {
-            good.push(counted(merged.0));
+            good.push(joined(merged.0));
         } else {
             waiting = Some(merged);
         }
@@ -233,7 +233,7 @@ fn repair(table: &Table, goal: &Goal<'_>, groups: Vec<Vec<Member>>) -> Result<Ve
         Some((members, whole)) => {
             let reasons = goal.impossible(&whole);
             // One group may keep what is judged on the whole, though it would not do its part among others.
-            if reasons.is_empty() { Ok(vec![counted(members)]) } else { Err(Refusal(reasons)) }
+            if reasons.is_empty() { Ok(vec![joined(members)]) } else { Err(Refusal(reasons)) }
         }
         None => Ok(good),
     }
@@ -243,19 +243,6 @@ fn repair(table: &Table, goal: &Goal<'_>, groups: Vec<Vec<Member>>) -> Result<Ve
 fn covered(goal: &Goal<'_>, mut class: EquivalenceClass) -> EquivalenceClass {
     class.region.iter_mut().zip(goal.quasi).for_each(|(run, a)| *run = a.taxonomy.cover(*run));
     class
-}
-
-/// Every row once.
-fn counted(mut members: Vec<Member>) -> Vec<Member> {
-    members.sort_unstable_by_key(|m| m.row);
-    members.dedup_by(|next, kept| {
-        let same = next.row == kept.row;
-        if same {
-            kept.count += next.count;
-        }
-        same
-    });
-    members
 }
 
 /// One run of the algorithm.

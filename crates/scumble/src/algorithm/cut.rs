@@ -4,10 +4,10 @@
 //! makes equal, linked to the runs they show (the TIPS structure of Fung et al.), so that changing a run touches only
 //! the records below it. Requirements on different sets of columns see different groups: each set is a [`View`].
 
-use super::Goal;
+use super::{Goal, Refusal};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::problem::Problem;
-use crate::release::{Generalized, Member, Members};
+use crate::release::{Form, Generalized, Member, Members};
 use crate::table::{Table, number_tuples};
 use crate::taxonomy::Taxonomy;
 use hashbrown::HashMap;
@@ -135,6 +135,16 @@ impl<'a> Cuts<'a> {
             shown: all.iter().map(|&d| (0..=root_of(d).last).map(|leaf| shown(root_of(d), leaf)).collect()).collect(),
             views: sets.into_iter().map(view).collect(),
         }
+    }
+
+    /// The answer where there is nothing to search for: the table is empty, or not even the most general cuts keep the
+    /// goal.
+    pub fn without_search(table: &Table, goal: &Goal<'_>) -> Option<Result<Form, Refusal>> {
+        if table.rows() == 0 {
+            return Some(Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new()))));
+        }
+        let reasons = Cuts::impossible(table, goal);
+        (!reasons.is_empty()).then_some(Err(Refusal(reasons)))
     }
 
     /// Why not even the most general cuts keep the goal; empty if they do.

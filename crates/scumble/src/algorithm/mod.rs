@@ -6,7 +6,7 @@ use crate::model::{Bound, Context, Measured, Model, Verdict};
 use crate::problem::Problem;
 use crate::publish::judge;
 use crate::register::{Population, Register};
-use crate::release::{Form, Release, Shape, project};
+use crate::release::{Form, Member, Release, Shape, project};
 use crate::table::{Attribute, Distribution, Table};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -340,3 +340,16 @@ impl<'a> Goal<'a> {
 /// Why an algorithm made nothing: an answer, not an error.
 #[derive(Debug)]
 pub struct Refusal(pub Vec<Problem>);
+
+/// Members in the order of their rows, each row once.
+fn joined(mut members: Vec<Member>) -> Vec<Member> {
+    members.sort_unstable_by_key(|m| m.row);
+    members.dedup_by(|next, kept| {
+        let same = next.row == kept.row;
+        if same {
+            kept.count += next.count;
+        }
+        same
+    });
+    members
+}

@@ -52,12 +52,8 @@ struct Sibling;
 
 impl Algorithm for Sibling {
     fn anonymize(&self, table: &Table, goal: &Goal<'_>, _seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
-        if table.rows() == 0 {
-            return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
-        }
-        let reasons = Cuts::impossible(table, goal);
-        if !reasons.is_empty() {
-            return Err(Refusal(reasons));
+        if let Some(answer) = Cuts::without_search(table, goal) {
+            return answer;
         }
         let worth = Worth::new(table);
         let how = |siblings| How { score: Score::Loss, siblings };

@@ -44,7 +44,7 @@ use super::sibling::{self, Nesting};
 use super::{Algorithm, Goal, Progress, Refusal};
 use crate::catalogue::{self, Entry, Parameter};
 use crate::class::Run;
-use crate::release::{Form, Generalized};
+use crate::release::Form;
 use crate::table::{Table, Tally};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -92,12 +92,8 @@ struct TopDown {
 
 impl Algorithm for TopDown {
     fn anonymize(&self, table: &Table, goal: &Goal<'_>, _seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
-        if table.rows() == 0 {
-            return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
-        }
-        let reasons = Cuts::impossible(table, goal);
-        if !reasons.is_empty() {
-            return Err(Refusal(reasons));
+        if let Some(answer) = Cuts::without_search(table, goal) {
+            return answer;
         }
         let mut cuts = Cuts::top(table, goal);
         specialize(&mut cuts, &Worth::new(table), How { score: self.score, siblings: false }, progress);

@@ -125,7 +125,7 @@ impl Rule<'_> {
 }
 
 /// What is believed of everybody from one release: the one that tells most.
-fn beliefs(scene: &Scene, crowd: &Crowd) -> Beliefs {
+pub(super) fn beliefs(scene: &Scene, crowd: &Crowd) -> Beliefs {
     let of_kind = |kind: usize| {
         let from = (0..scene.releases.len()).map(|release| believed(scene, crowd, kind, release));
         let best = |pairs: &[(u32, f64)]| pairs.iter().map(|(_, p)| *p).fold(0.0, f64::max);

@@ -19,11 +19,9 @@ use crate::catalogue::did_you_mean;
 use crate::exact::Ratio;
 use crate::inference::Known;
 use crate::problem::{Problem, Problems};
-use crate::query::{Condition, End, Query, Test};
-use crate::register::{Register, RegisterColumn};
-use crate::scale::{Decimal, parse_date};
+use crate::query::Query;
+use crate::register::Register;
 use crate::table::number_tuples_of;
-use std::cmp::Ordering;
 
 /// A statement about people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,13 +137,13 @@ pub fn rows(statements: &[Statement], register: &Register) -> Result<Vec<Vec<boo
     let mut problems = Problems::default();
     let mut all = Vec::new();
     for statement in statements {
-        match matching(statement, register) {
+        match register.meeting(&statement.who) {
             Ok(rows) if rows.iter().any(|r| *r) => all.push(rows),
             Ok(_) => problems.push(
                 Problem::new(format!("nobody of the register is meant by `{}`", statement.text))
                     .hint("compare the conditions with the register's columns"),
             ),
-            Err(problem) => problems.push(problem),
+            Err(p) => problems.push(Problem { message: format!("`{}`: {}", statement.text, p.message), ..p }),
         }
     }
     problems.or(all)
@@ -215,51 +213,10 @@ impl Amount {
     }
 }
 
-fn matching(statement: &Statement, register: &Register) -> Result<Vec<bool>, Problem> {
-    let mut rows = vec![true; register.columns.first().map_or(0, |c| c.codes.len())];
-    for condition in &statement.who.conditions {
-        let column = register.columns.iter().find(|c| c.name == condition.attribute).ok_or_else(|| {
-            Problem::new(format!("`{}`: the register has no column `{}`", statement.text, condition.attribute))
-                .hint(did_you_mean(&condition.attribute, register.columns.iter().map(|c| c.name.as_str())))
-        })?;
-        let admitted = admitted(column, condition);
-        rows.iter_mut().zip(&column.codes).for_each(|(row, &code)| *row &= admitted[code as usize]);
-    }
-    Ok(rows)
-}
-
-/// Which texts of a column a condition admits.
-fn admitted(column: &RegisterColumn, condition: &Condition) -> Vec<bool> {
-    let within = |text: &str, low: &Option<End>, high: &Option<End>| {
-        let above = low.as_ref().is_none_or(|end| match compare(text, &end.value) {
-            Some(Ordering::Equal) => end.included,
-            order => order == Some(Ordering::Greater),
-        });
-        above
-            && high.as_ref().is_none_or(|end| match compare(text, &end.value) {
-                Some(Ordering::Equal) => end.included,
-                order => order == Some(Ordering::Less),
-            })
-    };
-    let admits = |text: &String| match &condition.test {
-        Test::In(values) => values.iter().any(|v| v == text || compare(text, v) == Some(Ordering::Equal)),
-        Test::Range(low, high) => within(text, low, high),
-    };
-    column.texts.iter().map(admits).collect()
-}
-
-/// Compares two numbers or two dates; nothing else has an order.
-fn compare(a: &str, b: &str) -> Option<Ordering> {
-    if let (Some(a), Some(b)) = (Decimal::parse(a), Decimal::parse(b)) {
-        let decimals = a.decimals.max(b.decimals);
-        return Some(a.units(decimals)?.cmp(&b.units(decimals)?));
-    }
-    Some(parse_date(a)?.cmp(&parse_date(b)?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::register::RegisterColumn;
 
     #[test]
     fn statements_are_read() {

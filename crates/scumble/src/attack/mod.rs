@@ -11,15 +11,20 @@ mod bayes;
 mod definetti;
 pub mod facts;
 mod implications;
+mod inference;
 mod intersection;
 mod locate;
+mod naming;
 mod negation;
 mod record_linkage;
 mod scene;
 mod skyline;
+pub mod statistics;
 mod table_linkage;
 
+pub use inference::refused;
 pub use locate::{Candidate, Whereabouts, locate};
+pub use naming::Naming;
 pub use scene::{Alike, Crowd, In, Knowledge, Membership, Scene, View};
 
 /// Every attack. A new one is a file and a line here (and its `mod` line above).
@@ -33,6 +38,7 @@ pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[
     skyline::ENTRY,
     definetti::ENTRY,
     intersection::ENTRY,
+    inference::ENTRY,
 ];
 
 /// A way to find out something about people from releases.

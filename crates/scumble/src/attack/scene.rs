@@ -19,8 +19,14 @@ pub struct Scene {
     pub releases: Vec<View>,
     /// The people she knows, if any.
     pub people: Option<Crowd>,
+    /// Records of whom the register does not say whose they are: how many people, and where.
+    strangers: Vec<(u32, Vec<Located>)>,
     /// What else she knows of them.
     pub known: Vec<Known>,
+    /// The same in words, one for each.
+    pub statements: Vec<String>,
+    /// What the person of a row of the register is called.
+    pub name: Box<dyn Fn(usize) -> String + Send + Sync>,
     /// People with quasi-identifiers and the sensitive attribute: what she believes without the releases, if she does.
     pub reference: Option<Register>,
     /// Makes what is sampled reproducible.
@@ -142,7 +148,19 @@ impl Scene {
             views.push(View { name, release, groups });
         }
         let people = knowledge.map(|k| Crowd::new(&views, k)).transpose()?;
-        Ok(Scene { attribute, values, releases: views, people, known: Vec::new(), reference: None, seed })
+        let strangers = people.as_ref().map_or_else(Vec::new, |crowd| strangers(&views, crowd));
+        Ok(Scene {
+            attribute,
+            values,
+            releases: views,
+            people,
+            strangers,
+            known: Vec::new(),
+            reference: None,
+            statements: Vec::new(),
+            name: Box::new(|row| format!("row {}", row + 1)),
+            seed,
+        })
     }
 
     /// The code of every value of the attribute in a release, by leaf.
@@ -170,23 +188,27 @@ impl Scene {
     /// their order; after them stand the strangers: records of whom the register does not say whose they are.
     pub fn evidence(&self) -> Result<Evidence, Problem> {
         let crowd = self.people()?;
-        let located = |alike: &Alike| {
-            let place = |(whereabouts, &(set, is_in)): (&Whereabouts, &(u32, In))| {
-                let set = &whereabouts.sets[set as usize];
-                let groups = if is_in == In::No { Vec::new() } else { set.iter().map(|c| c.group).collect() };
-                Located { groups, may_be_absent: is_in != In::Yes }
-            };
-            crowd.whereabouts.iter().zip(&alike.places).map(place).collect::<Vec<Located>>()
-        };
-        let mut kinds: Vec<(u32, Vec<Located>)> = Vec::with_capacity(crowd.kinds.len());
-        for alike in &crowd.kinds {
-            kinds.push((u32::try_from(alike.people).unwrap_or(u32::MAX), located(alike)));
-        }
+        let people = |alike: &Alike| u32::try_from(alike.people).unwrap_or(u32::MAX);
+        let mut kinds: Vec<(u32, Vec<Located>)> =
+            (0..crowd.kinds.len()).map(|kind| (people(&crowd.kinds[kind]), self.located(kind))).collect();
         self.check_size(&kinds)?;
-        kinds.extend(self.strangers(crowd));
+        kinds.extend(self.strangers.iter().cloned());
         let groups: Vec<Vec<Vec<(u32, u64)>>> = self.releases.iter().map(|view| view.groups.clone()).collect();
         let evidence = Evidence::new(&groups, kinds);
         Ok(if self.known.is_empty() { evidence } else { evidence.knowing(&self.known) })
+    }
+
+    /// Where the people of a kind are in each release. The kinds after the register's are strangers.
+    pub fn located(&self, kind: usize) -> Vec<Located> {
+        let Some(crowd) = &self.people else { return Vec::new() };
+        if let Some(stranger) = kind.checked_sub(crowd.kinds.len()) {
+            return self.strangers.get(stranger).map_or_else(Vec::new, |(_, located)| located.clone());
+        }
+        let place = |(release, &(_, is_in)): (usize, &(u32, In))| Located {
+            groups: crowd.candidates(kind, release).iter().map(|c| c.group).collect(),
+            may_be_absent: is_in != In::Yes,
+        };
+        crowd.kinds[kind].places.iter().enumerate().map(place).collect()
     }
 
     /// People who fit many groups of many releases have as many outcomes as there are ways to combine them.
@@ -202,25 +224,24 @@ impl Scene {
             "the classes of these releases overlap; attack fewer releases at once, or give a register with more quasi-identifiers",
         ))
     }
+}
 
-    /// Records of a group that are nobody's of the register. How many there are is known if everybody of the register
-    /// who may be in the group surely is; otherwise a stranger may be in it or not, as long as the counts are met.
-    fn strangers(&self, crowd: &Crowd) -> Vec<(u32, Vec<Located>)> {
-        let mut strangers = Vec::new();
-        for (release, view) in self.releases.iter().enumerate() {
-            let Some(places) = crowd.places(release, view) else { continue };
-            for (group, class) in view.release.classes.iter().enumerate() {
-                let left = class.count.saturating_sub(places.sure[group]);
-                if left > 0 {
-                    let here = Located { groups: vec![group as u32], may_be_absent: places.unsure[group] };
-                    let mut located = vec![Located::absent(); self.releases.len()];
-                    located[release] = here;
-                    strangers.push((left as u32, located));
-                }
+/// Records of a group that are nobody's of the register. How many there are is known if everybody of the register who may
+/// be in the group surely is; otherwise a stranger may be in it or not, as long as the counts are met.
+fn strangers(views: &[View], crowd: &Crowd) -> Vec<(u32, Vec<Located>)> {
+    let mut strangers = Vec::new();
+    for (release, view) in views.iter().enumerate() {
+        let Some(places) = crowd.places(release, view) else { continue };
+        for (group, class) in view.release.classes.iter().enumerate() {
+            let left = class.count.saturating_sub(places.sure[group]);
+            if left > 0 {
+                let mut located = vec![Located::absent(); views.len()];
+                located[release] = Located { groups: vec![group as u32], may_be_absent: places.unsure[group] };
+                strangers.push((left as u32, located));
             }
         }
-        strangers
     }
+    strangers
 }
 
 /// Who is in the groups of a release.

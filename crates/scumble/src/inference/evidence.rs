@@ -106,43 +106,23 @@ impl Evidence {
             }
             firsts.push(first);
         }
+        let mut partial = Partial::default();
         for (people, located) in kinds {
-            evidence.add_kind(groups, &firsts, people, &located);
+            partial.begin();
+            for (release, place) in located.iter().enumerate() {
+                partial.locate(place, &groups[release], &firsts[release]);
+            }
+            partial.sort();
+            let first = evidence.outcomes.len() as u32;
+            for &(value, start, end) in &partial.outcomes {
+                evidence.push_outcome(value, partial.facts[start as usize..end as usize].iter().copied());
+            }
+            evidence.kinds.push(Kind { people, outcomes: (first, evidence.outcomes.len() as u32) });
         }
         evidence
     }
 
-    fn add_kind(&mut self, groups: &[Vec<Vec<(u32, u64)>>], firsts: &[Vec<u32>], people: u32, located: &[Located]) {
-        let first = self.outcomes.len() as u32;
-        // Facts of the values that are still possible, after each release: (value, facts so far).
-        let mut partial: Vec<(Option<u32>, Vec<u32>)> = vec![(None, Vec::new())];
-        for (release, place) in located.iter().enumerate() {
-            let mut next = Vec::with_capacity(partial.len());
-            for (value, facts) in &partial {
-                if place.may_be_absent {
-                    next.push((*value, facts.clone()));
-                }
-                for &group in &place.groups {
-                    let fact = firsts[release][group as usize];
-                    for (fact, &(v, _)) in (fact..).zip(&groups[release][group as usize]) {
-                        if value.is_none_or(|known| known == v) {
-                            next.push((Some(v), facts.iter().copied().chain([fact]).collect()));
-                        }
-                    }
-                }
-            }
-            partial = next;
-        }
-        partial.sort_unstable_by(|a, b| {
-            (a.0.unwrap_or(Outcome::UNKNOWN), &a.1).cmp(&(b.0.unwrap_or(Outcome::UNKNOWN), &b.1))
-        });
-        for (value, facts) in partial {
-            self.push_outcome(value.unwrap_or(Outcome::UNKNOWN), facts);
-        }
-        self.kinds.push(Kind { people, outcomes: (first, self.outcomes.len() as u32) });
-    }
-
-    fn push_outcome(&mut self, value: u32, facts: impl IntoIterator<Item = u32>) {
+    pub(super) fn push_outcome(&mut self, value: u32, facts: impl IntoIterator<Item = u32>) {
         let start = self.counted.len() as u32;
         self.counted.extend(facts);
         self.outcomes.push(Outcome { value, counted: (start, self.counted.len() as u32) });
@@ -169,6 +149,24 @@ impl Evidence {
             evidence.kinds.push(Kind { people: kind.people, outcomes: (first, evidence.outcomes.len() as u32) });
         }
         evidence
+    }
+
+    /// Forgets everything and keeps the room.
+    pub(super) fn clear(&mut self) {
+        self.kinds.clear();
+        self.outcomes.clear();
+        self.counted.clear();
+        self.facts.clear();
+    }
+
+    pub(super) fn push_fact(&mut self, fact: Fact) {
+        self.facts.push(fact);
+    }
+
+    /// A kind with the outcomes that were pushed since the last one.
+    pub(super) fn push_kind(&mut self, people: u32) {
+        let first = self.kinds.last().map_or(0, |k| k.outcomes.1);
+        self.kinds.push(Kind { people, outcomes: (first, self.outcomes.len() as u32) });
     }
 
     /// The kinds.
@@ -256,6 +254,25 @@ impl Evidence {
         Some(parts.into_iter().map(|kinds| self.part(kinds, possible, &settled, &mut place)).collect())
     }
 
+    /// What only some of the facts say about some kinds: the other counts are not known. The facts are numbered as they are
+    /// given.
+    pub fn only(&self, facts: &[u32], kinds: Vec<u32>) -> Component {
+        let place: HashMap<u32, u32> = facts.iter().copied().zip(0..).collect();
+        let mut part = Component { evidence: Evidence::default(), kinds, outcomes: Vec::new(), facts: facts.to_vec() };
+        part.evidence.facts = facts.iter().map(|&f| self.facts[f as usize]).collect();
+        for &kind in &part.kinds {
+            let first = part.evidence.outcomes.len() as u32;
+            for outcome in self.outcomes_of(kind) {
+                let counted = self.facts_of(outcome).iter().filter_map(|f| place.get(f).copied());
+                part.evidence.push_outcome(self.outcomes[outcome as usize].value, counted);
+                part.outcomes.push(outcome);
+            }
+            let people = self.kinds[kind as usize].people;
+            part.evidence.kinds.push(Kind { people, outcomes: (first, part.evidence.outcomes.len() as u32) });
+        }
+        part
+    }
+
     /// The part of these kinds. `place` is scratch space, `u32::MAX` everywhere before and after.
     fn part(&self, kinds: Vec<u32>, possible: &[bool], settled: &[u64], place: &mut [u32]) -> Component {
         let mut part = Component { evidence: Evidence::default(), kinds, outcomes: Vec::new(), facts: Vec::new() };
@@ -280,6 +297,63 @@ impl Evidence {
         }
         part.facts.iter().for_each(|&f| place[f as usize] = u32::MAX);
         part
+    }
+}
+
+/// The outcomes of people whose places in the first releases are known. Its space is used for one kind after another.
+#[derive(Default)]
+struct Partial {
+    /// The value, and where its facts are.
+    outcomes: Vec<(u32, u32, u32)>,
+    facts: Vec<u32>,
+    next: (Vec<(u32, u32, u32)>, Vec<u32>),
+}
+
+impl Partial {
+    /// Nothing is known.
+    fn begin(&mut self) {
+        self.facts.clear();
+        self.outcomes.clear();
+        self.outcomes.push((Outcome::UNKNOWN, 0, 0));
+    }
+
+    /// Where they are in the next release; the first fact of each of its groups is in `firsts`.
+    fn locate(&mut self, place: &Located, groups: &[Vec<(u32, u64)>], firsts: &[u32]) {
+        let (outcomes, facts) = &mut self.next;
+        outcomes.clear();
+        facts.clear();
+        for &(value, start, end) in &self.outcomes {
+            let before = &self.facts[start as usize..end as usize];
+            let mut push = |value: u32, fact: Option<u32>| {
+                let first = facts.len() as u32;
+                facts.extend_from_slice(before);
+                facts.extend(fact);
+                outcomes.push((value, first, facts.len() as u32));
+            };
+            if place.may_be_absent {
+                push(value, None);
+            }
+            for &group in &place.groups {
+                let histogram = &groups[group as usize];
+                // Without a fact nothing is said, whatever the value is called.
+                if before.is_empty() {
+                    (firsts[group as usize]..).zip(histogram).for_each(|(fact, &(v, _))| push(v, Some(fact)));
+                } else if let Ok(at) = histogram.binary_search_by_key(&value, |&(v, _)| v) {
+                    push(value, Some(firsts[group as usize] + at as u32));
+                }
+            }
+        }
+        std::mem::swap(&mut self.outcomes, outcomes);
+        std::mem::swap(&mut self.facts, facts);
+    }
+
+    /// Rising values, then facts.
+    fn sort(&mut self) {
+        let facts = &self.facts;
+        let key = |&(value, start, end): &(u32, u32, u32)| (value, &facts[start as usize..end as usize]);
+        if !self.outcomes.is_sorted_by_key(key) {
+            self.outcomes.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
+        }
     }
 }
 

@@ -4,6 +4,21 @@
 //! [`forced`] finds what is impossible and what is certain, [`entropy`] the maximum-entropy belief, [`worlds`] the share
 //! of consistent worlds, [`witness`] the published facts that give an inference.
 
+pub mod entropy;
 pub mod evidence;
+pub mod forced;
+mod infer;
+pub mod lp;
+mod network;
+mod reasons;
+mod search;
+pub mod sentences;
+mod simplex;
+pub mod witness;
+pub mod worlds;
 
+pub use entropy::{Beliefs, Unsolved, maximum_entropy};
 pub use evidence::{Component, Evidence, Fact, Kind, Known, Located, Outcome, Source};
+pub use forced::{Forced, forced};
+pub use infer::{Failure, Inference, infer};
+pub use reasons::{Contradiction, Reasons};

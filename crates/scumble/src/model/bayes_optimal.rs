@@ -18,6 +18,9 @@
 //! (equality is allowed). It is infinite, and so always broken, where the reference contradicts the class (nobody who fits
 //! has a value that it shows), where the members are not whole numbers of people, or where there are too many worlds.
 //!
+//! The worst s with its α and β is a witness for the publisher: `publish` and `check --policy` show it, and the person's q
+//! with `--show-values`. It is not written into the manifest.
+//!
 //! Merging classes may break the promise. A distribution taken from the released data themselves would be no test: then
 //! n_s is proportional to f(s|q*), and α = β in every class. So the reference must be named, and stand for what an
 //! adversary knows. People whose value the release's taxonomy does not know are taken together.
@@ -32,7 +35,7 @@
 //! ## Reference
 //! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2006, section 3.
 
-use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
+use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict, Witness};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::exact::{Fraction, Ratio, gcd};
@@ -89,14 +92,18 @@ struct BayesOptimal {
 
 impl Model for BayesOptimal {
     fn judge(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Verdict {
-        let broken = Verdict { holds: false, measured: Measured::Infinite };
-        let (Some(population), histogram) = (cx.population, &class.histograms[cx.attribute]) else { return broken };
-        let people = people(population, &class.region);
-        let beliefs = Beliefs::new(people.values().flatten(), histogram, self.reading);
-        match beliefs.and_then(|b| b.largest_change()) {
+        match self.witness(cx, class).map(|w| w.belief.change()) {
             Some(change) => Verdict { holds: change <= self.theta.into(), measured: Measured::from(&change) },
-            None => broken,
+            None => Verdict { holds: false, measured: Measured::Infinite },
         }
+    }
+
+    fn witness(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Option<Witness> {
+        let population = cx.population?;
+        let people = people(population, &class.region);
+        let (places, belief) = Beliefs::new(&people, &class.histograms[cx.attribute], self.reading)?.most_changed()?;
+        let person = population.known().iter().copied().zip(places.iter().copied()).collect();
+        Some(Witness { person, belief })
     }
 
     fn promise(&self) -> Promise {
@@ -129,6 +136,13 @@ pub struct Belief {
     pub posterior: Fraction,
 }
 
+impl Belief {
+    /// By how much it changes.
+    pub fn change(&self) -> Fraction {
+        self.prior.apart(&self.posterior)
+    }
+}
+
 /// What a reference tells about a person of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
@@ -151,29 +165,33 @@ pub fn beliefs(
     of: &[Vec<u32>],
 ) -> Vec<Told> {
     let people = people(population, &class.region);
-    let Some(beliefs) = Beliefs::new(people.values().flatten(), &class.histograms[attribute], reading) else {
+    let Some(beliefs) = Beliefs::new(&people, &class.histograms[attribute], reading) else {
         return vec![Told::Nothing; of.len()];
     };
     // People with equal shares are alike.
     let mut known: HashMap<&[(u32, u64)], Told> = HashMap::new();
     let told = |places: &Vec<u32>| {
-        let Some(Some(person)) = people.get(places.as_slice()) else { return Told::Nobody };
+        let Some(person) = people.get(places.as_slice()) else { return Told::Nobody };
         let told = || beliefs.of(&person.shares).map_or(Told::Nothing, Told::Beliefs);
         known.entry(&person.shares).or_insert_with(told).clone()
     };
     of.iter().map(told).collect()
 }
 
+/// Values with their frequencies, in lowest terms; rising codes.
+type Shares = [(u32, u64)];
+
 /// People with the same quasi-identifiers: how often each value occurs among them.
 struct Person {
-    /// Values with their frequencies, in lowest terms; rising codes.
     shares: Vec<(u32, u64)>,
     /// How many times these.
     times: u64,
 }
 
 /// Everybody who fits a region, by place.
-fn people(population: &Population, region: &[Run]) -> HashMap<Box<[u32]>, Option<Person>> {
+type People = HashMap<Box<[u32]>, Person>;
+
+fn people(population: &Population, region: &[Run]) -> People {
     let mut counts: HashMap<Box<[u32]>, Vec<(u32, u64)>> = HashMap::new();
     population.visit(region, |places, value, people| {
         if !counts.contains_key(places) {
@@ -187,15 +205,22 @@ fn people(population: &Population, region: &[Run]) -> HashMap<Box<[u32]>, Option
         shares.iter_mut().for_each(|(_, n)| *n /= times.max(1));
         (times > 0).then_some(Person { shares, times })
     };
-    counts.into_iter().map(|(places, counts)| (places, person(counts))).collect()
+    counts.into_iter().filter_map(|(places, counts)| Some((places, person(counts)?))).collect()
 }
 
 /// A class as the adversary sees it. People with equal shares are alike to her.
 struct Beliefs<'a> {
-    /// Shares with how many times they occur.
-    alike: BTreeMap<&'a [(u32, u64)], u64>,
+    alike: BTreeMap<&'a Shares, Alike<'a>>,
     class: &'a Histogram,
     how: How,
+}
+
+/// People with the same shares.
+struct Alike<'a> {
+    /// How many times these.
+    times: u64,
+    /// The places of the first of them.
+    first: &'a [u32],
 }
 
 enum How {
@@ -210,9 +235,13 @@ const WORK: u64 = 4_000_000;
 
 impl<'a> Beliefs<'a> {
     /// Nothing if the reference cannot judge such a class.
-    fn new(people: impl Iterator<Item = &'a Person>, class: &'a Histogram, reading: Reading) -> Option<Beliefs<'a>> {
-        let mut alike: BTreeMap<&[(u32, u64)], u64> = BTreeMap::new();
-        people.for_each(|p| *alike.entry(&p.shares).or_default() += p.times);
+    fn new(people: &'a People, class: &'a Histogram, reading: Reading) -> Option<Beliefs<'a>> {
+        let mut alike: BTreeMap<&Shares, Alike<'_>> = BTreeMap::new();
+        for (places, person) in people {
+            let all = alike.entry(&person.shares).or_insert(Alike { times: 0, first: places });
+            all.times += person.times;
+            all.first = all.first.min(places);
+        }
         let how = match reading {
             Reading::Tuple => How::Tuple(Beliefs::weights(&alike, class)?),
             Reading::Members => How::Members(Beliefs::members(&alike, class)?),
@@ -220,20 +249,20 @@ impl<'a> Beliefs<'a> {
         Some(Beliefs { alike, class, how })
     }
 
-    fn weights(alike: &BTreeMap<&[(u32, u64)], u64>, class: &Histogram) -> Option<BTreeMap<u32, Fraction>> {
+    fn weights(alike: &BTreeMap<&Shares, Alike<'_>>, class: &Histogram) -> Option<BTreeMap<u32, Fraction>> {
         let mut total: BTreeMap<u32, u64> = BTreeMap::new();
-        for (shares, times) in alike {
-            shares.iter().for_each(|&(value, n)| *total.entry(value).or_default() += n * times);
+        for (shares, all) in alike {
+            shares.iter().for_each(|&(value, n)| *total.entry(value).or_default() += n * all.times);
         }
         class.0.iter().map(|&(value, n)| Some((value, Fraction::new(n, *total.get(&value)?)))).collect()
     }
 
-    fn members(alike: &BTreeMap<&[(u32, u64)], u64>, class: &Histogram) -> Option<BTreeMap<Vec<(u32, u64)>, u64>> {
-        let people = |shares: &[(u32, u64)], times: u64| times * shares.iter().map(|(_, n)| n).sum::<u64>();
-        let all: u64 = alike.iter().map(|(shares, &times)| people(shares, times)).sum();
+    fn members(alike: &BTreeMap<&Shares, Alike<'_>>, class: &Histogram) -> Option<BTreeMap<Vec<(u32, u64)>, u64>> {
+        let people = |shares: &Shares, alike: &Alike<'_>| alike.times * shares.iter().map(|(_, n)| n).sum::<u64>();
+        let all: u64 = alike.iter().map(|(shares, alike)| people(shares, alike)).sum();
         let n = class.total();
-        let share = |(shares, &times): (&&[(u32, u64)], &u64)| {
-            let product = u128::from(n) * u128::from(people(shares, times));
+        let share = |(shares, alike): (&&Shares, &Alike<'_>)| {
+            let product = u128::from(n) * u128::from(people(shares, alike));
             let whole = product.is_multiple_of(all.into());
             whole.then(|| (shares.to_vec(), (product / u128::from(all)) as u64))
         };
@@ -244,7 +273,7 @@ impl<'a> Beliefs<'a> {
     }
 
     /// What is believed of a person with these shares.
-    fn of(&self, shares: &[(u32, u64)]) -> Option<Vec<Belief>> {
+    fn of(&self, shares: &Shares) -> Option<Vec<Belief>> {
         let all: u64 = shares.iter().map(|(_, n)| n).sum();
         let likely: Vec<Fraction> = match &self.how {
             How::Tuple(weights) => {
@@ -264,7 +293,7 @@ impl<'a> Beliefs<'a> {
     }
 
     /// For every value of a person with these shares: the weight of the worlds in which the person has it.
-    fn worlds(&self, members: &BTreeMap<Vec<(u32, u64)>, u64>, shares: &[(u32, u64)]) -> Vec<UBig> {
+    fn worlds(&self, members: &BTreeMap<Vec<(u32, u64)>, u64>, shares: &Shares) -> Vec<UBig> {
         let values = &self.class.0;
         // A state says how many of each value were dealt; its number is in mixed radix.
         let mut steps = vec![1usize];
@@ -293,22 +322,29 @@ impl<'a> Beliefs<'a> {
         shares.iter().map(taken).collect()
     }
 
-    /// The largest change of a belief. Floating point finds out where it may be; there it is computed exactly.
-    fn largest_change(&self) -> Option<Fraction> {
-        let mut near: Vec<(f64, &[(u32, u64)])> = Vec::new();
-        for shares in self.alike.keys() {
-            near.push((self.roughly(shares)?, shares));
+    /// The belief that changes most, with the places of the person it is about; of several the first person, and the
+    /// first value. Floating point finds out where it may be; there it is computed exactly.
+    fn most_changed(&self) -> Option<(&'a [u32], Belief)> {
+        let mut near: Vec<(f64, &Shares, &'a [u32])> = Vec::new();
+        for (shares, alike) in &self.alike {
+            near.push((self.roughly(shares)?, shares, alike.first));
         }
-        let largest = near.iter().map(|(change, _)| *change).fold(0.0, f64::max);
-        let candidates = near.into_iter().filter(|(change, _)| *change >= largest - 1e-9);
-        let changes = candidates.flat_map(|(_, shares)| self.of(shares).unwrap_or_default());
-        changes.map(|b| b.prior.less(&b.posterior).max(b.posterior.less(&b.prior))).max()
+        let largest = near.iter().map(|(change, ..)| *change).fold(0.0, f64::max);
+        near.retain(|(change, ..)| *change >= largest - 1e-9);
+        // The last of equal ones is the largest to `max_by`, and the values of a person rise.
+        near.sort_unstable_by(|(.., a), (.., b)| b.cmp(a));
+        let beliefs = |(_, shares, first)| {
+            let of_person = self.of(shares).unwrap_or_default();
+            of_person.into_iter().rev().map(move |belief| (belief.change(), first, belief))
+        };
+        let most = near.into_iter().flat_map(beliefs).max_by(|(a, ..), (b, ..)| a.cmp(b));
+        most.map(|(_, first, belief)| (first, belief))
     }
 
     /// The largest change for a person with these shares, to far more than nine digits.
-    fn roughly(&self, shares: &[(u32, u64)]) -> Option<f64> {
+    fn roughly(&self, shares: &Shares) -> Option<f64> {
         let How::Tuple(weights) = &self.how else {
-            let changes = self.of(shares)?.into_iter().map(|b| (b.prior.to_f64() - b.posterior.to_f64()).abs());
+            let changes = self.of(shares)?.into_iter().map(|b| b.change().to_f64());
             return Some(changes.fold(0.0, f64::max));
         };
         let all: u64 = shares.iter().map(|(_, n)| n).sum();

@@ -7,6 +7,7 @@ use crate::problem::Problem;
 use crate::register::Population;
 use crate::release::Shape;
 use crate::table::{Attribute, Distribution};
+use crate::taxonomy::Taxonomy;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -178,6 +179,11 @@ pub trait Model: Send + Sync {
         Ok(())
     }
 
+    /// Of whom the class tells what is measured, if the model can say so.
+    fn witness(&self, _cx: &Context<'_>, _class: &EquivalenceClass) -> Option<Witness> {
+        None
+    }
+
     /// The verdict on a whole release; only for a promise that is wide.
     fn judge_all(&self, _cx: &Context<'_>, _classes: &[EquivalenceClass]) -> Option<Verdict> {
         None
@@ -248,6 +254,32 @@ pub struct Verdict {
     pub holds: bool,
     /// What was measured.
     pub measured: Measured,
+}
+
+/// The person, and the value, about whom a class tells most. It is for the publisher alone, and the person for a publisher
+/// who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// The quasi-identifiers that are known of the person, each with where the person stands on it: twice the leaf code,
+    /// or an odd number for a place between two leaves or outside.
+    pub person: Vec<(usize, u32)>,
+    /// What is believed of the person.
+    pub belief: Belief,
+}
+
+impl Witness {
+    /// What is known of the person, in words: the names of the quasi-identifiers with the person's values.
+    pub fn words<'a>(&self, quasi: &'a [Attribute]) -> Vec<(&'a str, String)> {
+        let value = |t: &Taxonomy, place: u32| {
+            let (leaf, next) = (place / 2, place / 2 + 1);
+            match place.is_multiple_of(2) {
+                true => t.leaf(leaf).to_owned(),
+                false if (next as usize) < t.leaves() => format!("between {} and {}", t.leaf(leaf), t.leaf(next)),
+                false => "another value".into(),
+            }
+        };
+        self.person.iter().map(|&(i, place)| (&*quasi[i].name, value(&quasi[i].taxonomy, place))).collect()
+    }
 }
 
 /// A measured value.

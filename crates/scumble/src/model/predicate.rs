@@ -33,9 +33,8 @@
 use super::{Bound, Concern, Context, Leaves, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter, did_you_mean};
 use crate::class::{EquivalenceClass, Histogram};
-use crate::exact::Ratio;
+use crate::exact::{Ratio, Rational};
 use crate::problem::Problem;
-use dashu_int::IBig;
 use std::cmp::Ordering;
 
 pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
@@ -138,45 +137,21 @@ impl Comparison {
     }
 }
 
-/// A fraction of any size and sign; the denominator is positive.
-struct Fraction {
-    num: IBig,
-    den: IBig,
+impl Operation {
+    /// Nothing where it would be divided by zero.
+    fn of(self, a: &Rational, b: &Rational) -> Option<Rational> {
+        Some(match self {
+            Operation::Plus => a.plus(b),
+            Operation::Minus => a.minus(b),
+            Operation::Times => a.times(b),
+            Operation::Over => return a.over(b),
+        })
+    }
 }
 
-impl Fraction {
-    fn of(num: u128, den: u128) -> Fraction {
-        Fraction { num: num.into(), den: den.into() }
-    }
-
-    fn whole(n: u64) -> Fraction {
-        Fraction::of(n.into(), 1)
-    }
-
-    /// Part of a whole; of nothing it is nothing.
-    fn share(part: u64, whole: u64) -> Fraction {
-        Fraction::of(part.into(), whole.max(1).into())
-    }
-
-    /// Nothing where it would be divided by zero.
-    fn calculate(self, operation: Operation, other: Fraction) -> Option<Fraction> {
-        let (a, b) = (self, other);
-        let (num, den) = match operation {
-            Operation::Plus => (a.num * &b.den + b.num * &a.den, a.den * b.den),
-            Operation::Minus => (a.num * &b.den - b.num * &a.den, a.den * b.den),
-            Operation::Times => (a.num * b.num, a.den * b.den),
-            Operation::Over => (a.num * b.den, a.den * b.num),
-        };
-        match den.cmp(&IBig::ZERO) {
-            Ordering::Greater => Some(Fraction { num, den }),
-            Ordering::Less => Some(Fraction { num: -num, den: -den }),
-            Ordering::Equal => None,
-        }
-    }
-
-    fn compare(self, other: Fraction) -> Ordering {
-        (self.num * other.den).cmp(&(other.num * self.den))
-    }
+/// Part of a whole; of nothing it is nothing.
+fn share(part: u64, whole: u64) -> Rational {
+    Ratio::new(part.into(), whole.max(1).into()).into()
 }
 
 /// A class, and the table that it is of.
@@ -189,7 +164,7 @@ impl Scene<'_> {
     fn is_true(&self, truth: &Truth) -> bool {
         match truth {
             Truth::Compare(comparison, a, b) => match (self.value(a), self.value(b)) {
-                (Some(a), Some(b)) => comparison.is_met(a.compare(b)),
+                (Some(a), Some(b)) => comparison.is_met(a.cmp(&b)),
                 _ => false,
             },
             Truth::And(a, b) => self.is_true(a) && self.is_true(b),
@@ -207,34 +182,31 @@ impl Scene<'_> {
         self.histogram().0.iter().filter(|(code, _)| leaves.contains(*code)).map(|(_, n)| n).sum()
     }
 
-    fn table_share(&self, values: &[String]) -> Fraction {
+    fn table_share(&self, values: &[String]) -> Rational {
         let (leaves, table) = (self.cx.leaves_of(values), &self.cx.distributions[self.cx.attribute]);
         let counted = table.occurring.iter().filter(|&&code| leaves.contains(code));
-        Fraction::share(counted.map(|&code| table.counts[code as usize]).sum(), table.total)
+        share(counted.map(|&code| table.counts[code as usize]).sum(), table.total)
     }
 
     /// The value of a term; nothing if something is divided by zero.
-    fn value(&self, term: &Term) -> Option<Fraction> {
+    fn value(&self, term: &Term) -> Option<Rational> {
         let counts = || self.histogram().0.iter().map(|&(_, n)| n);
         Some(match term {
-            Term::Number(n) => Fraction::of(n.num(), n.den()),
-            Term::Size => Fraction::whole(self.class.count),
-            Term::Distinct => Fraction::whole(self.histogram().distinct() as u64),
-            Term::Max => Fraction::whole(counts().max().unwrap_or(0)),
-            Term::Min => Fraction::whole(counts().min().unwrap_or(0)),
+            Term::Number(n) => (*n).into(),
+            Term::Size => Rational::whole(self.class.count),
+            Term::Distinct => Rational::whole(self.histogram().distinct() as u64),
+            Term::Max => Rational::whole(counts().max().unwrap_or(0)),
+            Term::Min => Rational::whole(counts().min().unwrap_or(0)),
             Term::Rank(i) => {
                 let mut sorted: Vec<u64> = counts().collect();
                 sorted.sort_unstable_by(|a, b| b.cmp(a));
-                Fraction::whole(sorted.get(i - 1).copied().unwrap_or(0))
+                Rational::whole(sorted.get(i - 1).copied().unwrap_or(0))
             }
-            Term::Count(values) => Fraction::whole(self.count(values)),
-            Term::Share(values) => Fraction::share(self.count(values), self.class.count),
+            Term::Count(values) => Rational::whole(self.count(values)),
+            Term::Share(values) => share(self.count(values), self.class.count),
             Term::TableShare(values) => self.table_share(values),
-            Term::Negative(a) => {
-                let a = self.value(a)?;
-                Fraction { num: -a.num, den: a.den }
-            }
-            Term::Calculate(operation, a, b) => return self.value(a)?.calculate(*operation, self.value(b)?),
+            Term::Negative(a) => self.value(a)?.negative(),
+            Term::Calculate(operation, a, b) => return operation.of(&self.value(a)?, &self.value(b)?),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Releases side by side: what each loses against what it risks.
 
-use super::{FONT, PAD, escape, px, width, wrap};
+use super::plot::{Frame, PLOT, Scale};
+use super::{escape, px, width};
 use std::fmt::Write;
 
 /// One release in the chart.
@@ -14,10 +15,8 @@ pub struct Point {
     pub risk: f64,
 }
 
-/// Size of the plot in pixels.
-const PLOT: (f64, f64) = (600.0, 400.0);
-/// Where the plot begins.
-const LEFT: f64 = 86.0;
+/// Room to the right of the plot, for labels.
+const RIGHT: f64 = 40.0;
 /// Radius of a point.
 const DOT: f64 = 5.0;
 const LABEL: f64 = 12.0;
@@ -29,29 +28,16 @@ type Place = (f64, f64, f64, f64);
 /// or a point as long as there is room.
 pub fn comparison(points: &[Point], loss: &str, risk: &str, title: &str) -> String {
     let (across, up) = (Scale::new(points.iter().map(|p| p.loss)), Scale::new(points.iter().map(|p| p.risk)));
-    let title_lines = wrap(title, LEFT + PLOT.0 - PAD, 17.0);
-    let top = PAD + 22.0 * title_lines.len() as f64 + 14.0;
-    let (sheet_width, sheet_height) = (px(LEFT + PLOT.0 + 40.0), px(top + PLOT.1 + 62.0));
     let said: Vec<String> =
         points.iter().map(|p| format!("{}: loss {}, risk {}", p.label, four(p.loss), four(p.risk))).collect();
     let about = format!("Across: {loss}, left is better. Up: {risk}, lower is better. {}.", said.join("; "));
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {sheet_width} {sheet_height}\" \
-         width=\"{sheet_width}\" height=\"{sheet_height}\" role=\"img\" \
-         font-family=\"system-ui, 'Helvetica Neue', Arial, sans-serif\" font-size=\"{FONT}\" fill=\"#1f2933\">\n\
-         <title>{}</title>\n<desc>{}</desc>\n<rect width=\"{sheet_width}\" height=\"{sheet_height}\" fill=\"#ffffff\"/>\n",
-        escape(title),
-        escape(&about)
-    );
-    for (i, line) in title_lines.iter().enumerate() {
-        let y = px(PAD + 22.0 * (i + 1) as f64 - 6.0);
-        let _ =
-            writeln!(svg, "<text x=\"{PAD}\" y=\"{y}\" font-size=\"17\" font-weight=\"600\">{}</text>", escape(line));
-    }
-    axes(&mut svg, &across, &up, top, [loss, risk]);
-    let at = |p: &Point| (LEFT + across.at(p.loss) * PLOT.0, top + (1.0 - up.at(p.risk)) * PLOT.1);
+    let names = [format!("{loss} (left is better)"), format!("{risk} (lower is better)")];
+    let frame = Frame::new(title, [&names[0], &names[1]], &up, (RIGHT, PLOT.1));
+    let mut svg = frame.open(title, &about, &across, &up);
+    let (left, top) = (frame.left, frame.top);
+    let at = |p: &Point| (left + across.at(p.loss) * PLOT.0, top + (1.0 - up.at(p.risk)) * PLOT.1);
     let dots: Vec<(f64, f64)> = points.iter().map(at).collect();
-    let labels = places(points, &dots, (LEFT, top, LEFT + PLOT.0 + 36.0, top + PLOT.1));
+    let labels = places(points, &dots, (left, top, left + PLOT.0 + RIGHT - 4.0, top + PLOT.1));
     svg.push_str("<g class=\"leaders\" stroke=\"#829ab1\" stroke-width=\"0.8\">\n");
     for (dot, place) in dots.iter().zip(&labels) {
         let near = (dot.0.clamp(place.0, place.2), dot.1.clamp(place.1, place.3));
@@ -72,69 +58,6 @@ pub fn comparison(points: &[Point], loss: &str, risk: &str, title: &str) -> Stri
     }
     svg.push_str("</g>\n</svg>\n");
     svg
-}
-
-/// From 0 to a round number above everything.
-struct Scale {
-    step: f64,
-    steps: usize,
-}
-
-impl Scale {
-    fn new(values: impl Iterator<Item = f64>) -> Scale {
-        let most = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
-        if most <= 0.0 {
-            return Scale { step: 0.2, steps: 5 };
-        }
-        let power = 10f64.powf((most / 5.0).log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * power).find(|s| s * 5.0 >= most * 0.999);
-        let step = step.unwrap_or(10.0 * power);
-        Scale { step, steps: ((most / step - 1e-9).ceil() as usize).max(1) }
-    }
-
-    fn at(&self, value: f64) -> f64 {
-        (value / (self.step * self.steps as f64)).clamp(0.0, 1.0)
-    }
-
-    /// The marks: where, and what stands there, with as many decimals as the step needs.
-    fn marks(&self) -> impl Iterator<Item = (f64, String)> + '_ {
-        let decimals = (-self.step.log10().floor()).clamp(0.0, 9.0) as usize;
-        (0..=self.steps).map(move |i| (i as f64 / self.steps as f64, format!("{:.decimals$}", self.step * i as f64)))
-    }
-}
-
-fn axes(svg: &mut String, across: &Scale, up: &Scale, top: f64, names: [&str; 2]) {
-    let bottom = top + PLOT.1;
-    svg.push_str("<g class=\"grid\" stroke=\"#e1e8ef\" stroke-width=\"1\">\n");
-    for (at, _) in across.marks() {
-        let _ = writeln!(svg, "<path d=\"M{} {}V{}\"/>", px(LEFT + at * PLOT.0), px(top), px(bottom));
-    }
-    for (at, _) in up.marks() {
-        let _ = writeln!(svg, "<path d=\"M{LEFT} {}H{}\"/>", px(bottom - at * PLOT.1), px(LEFT + PLOT.0));
-    }
-    let _ = writeln!(
-        svg,
-        "<path d=\"M{LEFT} {}V{}H{}\" stroke=\"#829ab1\" fill=\"none\"/>\n</g>",
-        px(top),
-        px(bottom),
-        px(LEFT + PLOT.0)
-    );
-    svg.push_str("<g class=\"marks\">\n");
-    for (at, text) in across.marks() {
-        let x = px(LEFT + at * PLOT.0);
-        let _ = writeln!(svg, "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{text}</text>", px(bottom + 17.0));
-    }
-    for (at, text) in up.marks() {
-        let y = px(bottom - at * PLOT.1 + 4.0);
-        let _ = writeln!(svg, "<text x=\"{}\" y=\"{y}\" text-anchor=\"end\">{text}</text>", px(LEFT - 8.0));
-    }
-    let style = "text-anchor=\"middle\" font-size=\"13\" font-weight=\"600\"";
-    let (x, y) = (px(LEFT + PLOT.0 / 2.0), px(bottom + 44.0));
-    let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" {style}>{} (left is better)</text>", escape(names[0]));
-    let (x, y) = (px(PAD + 8.0), px(top + PLOT.1 / 2.0));
-    let turn = format!("transform=\"rotate(-90 {x} {y})\"");
-    let _ =
-        writeln!(svg, "<text x=\"{x}\" y=\"{y}\" {turn} {style}>{} (lower is better)</text>\n</g>", escape(names[1]));
 }
 
 /// Where the labels stand: beside their point, or as near as there is room.
@@ -202,13 +125,5 @@ mod tests {
         ] {
             assert!(nothing.ends_with("</svg>\n") && !nothing.contains("NaN"));
         }
-    }
-
-    #[test]
-    fn scales_are_round() {
-        let marks = |most: f64| Scale::new([most].into_iter()).marks().map(|(_, t)| t).collect::<Vec<_>>();
-        assert_eq!(marks(0.83), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
-        assert_eq!(marks(0.2), ["0.00", "0.05", "0.10", "0.15", "0.20"]);
-        assert_eq!(marks(68_832.0).last().map(String::as_str), Some("80000"));
     }
 }

@@ -108,9 +108,9 @@ fn reference(rng: &mut ChaCha8Rng, people: &[Person]) -> (Reference, Register) {
     for p in people {
         let q = (p.group, p.a, p.b);
         let drawn = || {
-            let mut sixths = [0.0; 3];
+            let mut sixths = vec![0.0; 3];
             (0..6).for_each(|_| sixths[rng.random_range(0..3usize)] += 1.0);
-            sixths.to_vec()
+            sixths
         };
         for (value, &n) in shares.entry(q).or_insert_with(drawn).iter().enumerate() {
             rows.push((q, value as u32));
@@ -129,7 +129,7 @@ fn reference(rng: &mut ChaCha8Rng, people: &[Person]) -> (Reference, Register) {
 /// What is believed of somebody in a class of these people afterwards, by the definition; nothing if it contradicts.
 fn posterior(reference: &Reference, class: &[&Person], who: &Person, members: bool) -> Option<Vec<f64>> {
     let share = |p: &Person, value: u32| reference[&(p.group, p.a, p.b)][value as usize];
-    let mut likely = vec![0.0; 3];
+    let mut likely = [0.0; 3];
     if members {
         let who = class.iter().position(|p| *p == who).expect("is in it");
         for order in orders(class.iter().map(|p| p.value).collect()) {

@@ -1,19 +1,16 @@
 //! Twin of `local`: the best of all partitions, found by trying them all; and figures to beat on real data.
 
-use super::cases::{Draw, algorithm, cases, draws, k_anonymity, requirements};
+use super::cases::{Draw, algorithm, cases, draws, requirements};
 use super::naive;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use scumble::algorithm::Requirement;
-use scumble::catalogue::{ALGORITHMS, METRICS, MODELS, Parameters};
-use scumble::encode::encode;
+use scumble::catalogue::{ALGORITHMS, METRICS};
 use scumble::publish::{Outcome, make};
-use scumble::table::{Attribute, Table};
-use scumble::taxonomy::{Rule, parse_rows};
+use scumble::table::Table;
 use scumble::utility::Subject;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// Loss by an algorithm, as the metric sees it; nothing if it refuses.
 fn gcp(name: &str, given: &[(&str, &str)], table: &Table, goal: &[Requirement]) -> Option<f64> {
@@ -146,66 +143,4 @@ fn nothing_is_lost_that_mondrian_keeps() {
         Ok(())
     });
     run.unwrap_or_else(|e| panic!("{e}"));
-}
-
-/// The folder of real data sets, if there is one.
-fn data() -> Option<PathBuf> {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var_os("SCUMBLE_DATA").map_or_else(|| PathBuf::from(beside), PathBuf::from);
-    folder.join("adult").is_dir().then_some(folder)
-}
-
-fn adult(folder: &std::path::Path) -> Table {
-    let read = |path: PathBuf| std::fs::read_to_string(path).expect("the data can be read");
-    let text = read(folder.join("adult/adult.csv"));
-    let mut lines = text.lines().map(|line| line.split(';').collect::<Vec<&str>>());
-    let header = lines.next().expect("a header");
-    let records: Vec<Vec<&str>> = lines.collect();
-    let names = ["age", "education", "marital-status", "native-country", "race", "sex", "workclass", "occupation"];
-    let (mut attributes, mut codes) = (Vec::new(), Vec::new());
-    for name in names {
-        let column = header.iter().position(|h| *h == name).expect("a column of Adult");
-        let mut distinct: Vec<&str> = records.iter().map(|r| r[column]).collect();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let lines = read(folder.join(format!("adult/hierarchies/adult_hierarchy_{name}.csv")));
-        let rule = Rule::File { path: name.into(), ordered: false };
-        let rows = parse_rows(name, &lines).expect("a taxonomy");
-        let (taxonomy, leaves) = encode(name, &rule, Some(rows), &distinct, &[]).expect("every value has a leaf");
-        let code = |r: &Vec<&str>| leaves[distinct.binary_search(&r[column]).expect("is there")];
-        codes.push(records.iter().map(code).collect());
-        attributes.push(Attribute::new(name, taxonomy));
-    }
-    let sensitive = attributes.split_off(7);
-    Table::collapse(attributes, sensitive, codes).0
-}
-
-/// A model about the first sensitive attribute.
-fn about_sensitive(name: &str, given: &[(&str, &str)]) -> Requirement {
-    let entry = MODELS.iter().find(|e| e.name == name).expect("is in the catalogue");
-    let given = given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-    let parameters = Parameters::read(entry.name, entry.parameters, &given).expect("possible parameters");
-    let model = (entry.build)(&parameters).expect("possible parameters");
-    Requirement { name: entry.name, parameters, model, attribute: Some(0), on: None, register: None }
-}
-
-/// What ARX's iterative local recoding loses on Adult with the same taxonomies.
-#[test]
-fn less_is_lost_on_adult_than_by_arx() {
-    let Some(folder) = data() else {
-        println!("skipped: no data sets beside the repository and no SCUMBLE_DATA");
-        return;
-    };
-    let table = adult(&folder);
-    let cases = [
-        (0.0305, "4", vec![]),
-        (0.0345, "4", vec![about_sensitive("distinct-l-diversity", &[("l", "3")])]),
-        (0.475, "1", vec![about_sensitive("t-closeness", &[("t", "0.2")])]),
-    ];
-    for (arx, effort, mut goal) in cases {
-        goal.push(k_anonymity(5));
-        let local = gcp("local", &[("effort", effort)], &table, &goal).expect("Adult is large enough");
-        println!("local loses {local:.4}, ARX {arx}");
-        assert!(local < arx, "{local} against {arx}");
-    }
 }

@@ -7,7 +7,9 @@ use scumble::algorithm::Goal;
 use scumble::catalogue::{Entry, Kind, MODELS, Parameters};
 use scumble::class::{EquivalenceClass, Histogram};
 use scumble::exact::effective_l;
-use scumble::model::{Bound, Concern, Context, Distance, Measured, Model, Verdict, distance, frontier, smallest_c};
+use scumble::model::{
+    Belief, Bound, Concern, Context, Distance, Measured, Model, Verdict, distance, frontier, smallest_c,
+};
 use scumble::release::Shape;
 use scumble::table::{Attribute, Distribution};
 use std::cmp::Ordering;
@@ -305,6 +307,39 @@ fn every_model_keeps_its_laws_on_tables() {
         Ok(())
     };
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(1500));
+    runner.run(&drawn, law).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// The witness of a class is what the definition finds among all people and all values: the largest change, of the first
+/// person and the first value where it is reached more than once.
+#[test]
+fn the_witness_is_who_is_told_most_about() {
+    let which = MODELS.iter().position(|e| e.name == "bayes-optimal").expect("is in the catalogue");
+    let drawn = (cases::cases(9), 0u32..21, 0usize..2, prop::collection::vec(0usize..2, 9));
+    let law = |(case, theta, attribute, parts): (Case, u32, usize, Vec<usize>)| {
+        let table = &case.table;
+        let rows = |part| (0..table.rows() as u32).filter(|&r| parts[r as usize] == part).collect::<Vec<u32>>();
+        let readings = [0, 1].map(|reading| (which, [theta, reading, 0], attribute, 0));
+        for r in cases::requirements(&readings, table) {
+            let goal = Goal::new(table, std::slice::from_ref(&r));
+            for rows in [rows(0), rows(1)].iter().filter(|rows| !rows.is_empty()) {
+                let class = naive::class(table, rows);
+                let values = class.histograms[r.attribute.expect("about one")].0.iter().copied().collect();
+                let told = naive::told(&r, table, &class.region, &values);
+                let expected = told.and_then(|told| told.into_iter().rev().max_by_key(naive::change));
+                let found = r.model.witness(&goal.context(0), &class).map(|w| {
+                    let leaves = w.person.iter().map(|(_, place)| place / 2).collect::<Vec<u32>>();
+                    let Belief { value, prior, posterior } = w.belief;
+                    (leaves, value, prior.ratio().expect("small"), posterior.ratio().expect("small"))
+                });
+                let measured = found.as_ref().map_or(Measured::Infinite, |w| Measured::Exact(naive::change(w)));
+                prop_assert_eq!(goal.judge(0, &class).measured, measured);
+                prop_assert_eq!(found, expected, "{:?}", r.parameters);
+            }
+        }
+        Ok(())
+    };
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(600));
     runner.run(&drawn, law).unwrap_or_else(|e| panic!("{e}"));
 }
 

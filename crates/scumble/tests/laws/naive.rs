@@ -245,8 +245,22 @@ fn candidates(r: &Requirement, table: &Table, region: &[Run], size: u64) -> u64 
     people.iter().filter(|(who, _)| fits(table, region, who)).map(|(_, n)| n).sum::<u64>().max(size)
 }
 
+/// What is believed of a person about a value: the person's leaves, the value, the prior and the posterior.
+pub type Told = (Vec<u32>, u32, Ratio, Ratio);
+
 /// The largest change of a belief that a class brings about, by the definition; nothing if there is none.
 fn largest_change(r: &Requirement, table: &Table, region: &[Run], class: &BTreeMap<u32, u64>) -> Option<Ratio> {
+    told(r, table, region, class)?.iter().map(change).max()
+}
+
+/// |α − β|.
+pub fn change((_, _, prior, posterior): &Told) -> Ratio {
+    let (a, b) = (prior.num() * posterior.den(), posterior.num() * prior.den());
+    Ratio::new(a.abs_diff(b), prior.den() * posterior.den())
+}
+
+/// Everything that is believed of everybody who fits a class; nothing if the class cannot be judged.
+pub fn told(r: &Requirement, table: &Table, region: &[Run], class: &BTreeMap<u32, u64>) -> Option<Vec<Told>> {
     let register = r.register.as_ref().expect("a register");
     let sensitive = &table.sensitive[r.attribute.expect("about an attribute")];
     let column = register.columns.iter().find(|c| c.name == sensitive.name).expect("every column");
@@ -258,67 +272,62 @@ fn largest_change(r: &Requirement, table: &Table, region: &[Run], class: &BTreeM
         *people.entry(who).or_default().entry(value).or_default() += u128::from(n);
         *all.entry(value).or_default() += u128::from(n);
     }
-    if r.parameters.word("reading") == "members" {
-        return largest_change_of_members(&people, all.values().sum(), class);
-    }
-    // n_s / f(s, q*) over the product of all f(s, q*), so that everything stays whole.
-    if class.keys().any(|s| !all.contains_key(s)) {
-        return None;
-    }
-    let rest = |s: &u32| class.keys().filter(|x| *x != s).map(|x| all[x]).product::<u128>();
-    let mut largest = Ratio::whole(0);
-    for f in people.values() {
-        let likely = |s: &u32| class.get(s).map_or(0, |&n| u128::from(n) * f[s] * rest(s));
-        let (sum, total) = (f.keys().map(likely).sum::<u128>(), f.values().sum::<u128>());
+    let likely = if r.parameters.word("reading") == "members" {
+        members_likely(&people, all.values().sum(), class)?
+    } else {
+        // n_s / f(s, q*) over the product of all f(s, q*), so that everything stays whole.
+        if class.keys().any(|s| !all.contains_key(s)) {
+            return None;
+        }
+        let rest = |s: &u32| class.keys().filter(|x| *x != s).map(|x| all[x]).product::<u128>();
+        let likely =
+            |(s, n): (&u32, &u128)| (*s, class.get(s).map_or(0, |&in_class| u128::from(in_class) * n * rest(s)));
+        people.values().map(|f| f.iter().map(likely).collect()).collect()
+    };
+    let mut told = Vec::new();
+    for ((who, f), likely) in people.iter().zip(&likely) {
+        let (total, sum) = (f.values().sum::<u128>(), likely.values().sum::<u128>());
         if sum == 0 {
             return None;
         }
-        for (s, n) in f {
-            largest = largest.max(Ratio::new((n * sum).abs_diff(likely(s) * total), total * sum));
-        }
+        let belief = |s: &u32| Ratio::new(likely.get(s).copied().unwrap_or(0), sum);
+        told.extend(f.iter().map(|(s, n)| (who.clone(), *s, Ratio::new(*n, total), belief(s))));
     }
-    Some(largest)
+    (!told.is_empty()).then_some(told)
 }
 
-/// The same if the members of the class are known: every way to deal the values to them is tried.
-fn largest_change_of_members(
+/// The weights of the values of everybody if the members of the class are known: every way to deal the values to them is
+/// tried.
+fn members_likely(
     people: &BTreeMap<Vec<u32>, BTreeMap<u32, u128>>,
     all: u128,
     class: &BTreeMap<u32, u64>,
-) -> Option<Ratio> {
+) -> Option<Vec<BTreeMap<u32, u128>>> {
     let n: u64 = class.values().sum();
     // People of whom the same is believed are alike.
+    let shares = |f: &BTreeMap<u32, u128>| {
+        let total: u128 = f.values().sum();
+        f.iter().map(|(&s, &n)| (s, Ratio::new(n, total))).collect::<Vec<_>>()
+    };
     let mut alike: BTreeMap<Vec<(u32, Ratio)>, BTreeMap<u32, u128>> = BTreeMap::new();
     for f in people.values() {
-        let total: u128 = f.values().sum();
-        let shares = f.iter().map(|(&s, &n)| (s, Ratio::new(n, total))).collect();
-        let sum = alike.entry(shares).or_default();
+        let sum = alike.entry(shares(f)).or_default();
         f.iter().for_each(|(&s, n)| *sum.entry(s).or_default() += n);
     }
-    let mut members: Vec<&BTreeMap<u32, u128>> = Vec::new();
-    for f in alike.values() {
+    let (mut members, mut which) = (Vec::new(), Vec::new());
+    for (shares, f) in &alike {
         let times = u128::from(n) * f.values().sum::<u128>();
         if times % all != 0 {
             return None;
         }
-        (0..times / all).for_each(|_| members.push(f));
+        members.extend((0..times / all).map(|_| f));
+        which.extend((0..times / all).map(|_| shares));
     }
     // belief[i][s]: weight of the worlds in which member i has s.
     let mut belief: Vec<BTreeMap<u32, u128>> = vec![BTreeMap::new(); members.len()];
-    let mut dealt = Vec::new();
-    deal(&members, &mut class.clone(), 1, &mut dealt, &mut belief);
-    let mut largest = Ratio::whole(0);
-    for (f, belief) in members.iter().zip(&belief) {
-        let (sum, total) = (belief.values().sum::<u128>(), f.values().sum::<u128>());
-        if sum == 0 {
-            return None;
-        }
-        for (s, n) in *f {
-            let likely = belief.get(s).copied().unwrap_or(0);
-            largest = largest.max(Ratio::new((n * sum).abs_diff(likely * total), total * sum));
-        }
-    }
-    (!members.is_empty()).then_some(largest)
+    deal(&members, &mut class.clone(), 1, &mut Vec::new(), &mut belief);
+    let of = |f: &BTreeMap<u32, u128>| Some(belief[which.iter().position(|same| **same == shares(f))?].clone());
+    people.values().map(of).collect()
 }
 
 fn deal(

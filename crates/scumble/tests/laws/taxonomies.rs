@@ -248,11 +248,10 @@ proptest! {
         prop_assert_eq!(t.scale(), if ordered { &Scale::Ordinal } else { &Scale::Nominal });
         laws(&t)?;
         survives_a_file(&t)?;
-        let codes = t.codes();
         for row in &rows {
             for (level, label) in row.iter().enumerate() {
                 // The leaves under a label are those of the lines that have it in this column.
-                let below: BTreeSet<u32> = rows.iter().filter(|r| r[level] == *label).map(|r| codes[r[0].as_str()]).collect();
+                let below: BTreeSet<u32> = rows.iter().filter(|r| r[level] == *label).filter_map(|r| t.find(&r[0])).collect();
                 let mut run: Vec<u32> = t.parse(label).map(|r| (r.first..=r.last).collect()).unwrap_or_default();
                 run.retain(|&leaf| Some(leaf) != t.missing());
                 prop_assert_eq!(run, below.into_iter().collect::<Vec<_>>(), "`{}`", label);

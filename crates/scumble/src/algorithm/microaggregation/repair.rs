@@ -1,7 +1,7 @@
 //! Groups that break a model are merged with others.
 
-use super::space::{Space, joined};
-use crate::algorithm::Goal;
+use super::space::Space;
+use crate::algorithm::{Goal, joined};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::release::Member;
 use crate::table::Table;

@@ -6,6 +6,7 @@
 //! its parent loses more than itself.
 
 use super::points::{Group, Points};
+use crate::algorithm::joined;
 use crate::class::Run;
 use crate::release::Member;
 use crate::table::{Attribute, Table};
@@ -81,19 +82,6 @@ impl Space {
         };
         groups.iter().map(deal).collect()
     }
-}
-
-/// Members in the order of their rows, each row once.
-pub(super) fn joined(mut members: Vec<Member>) -> Vec<Member> {
-    members.sort_unstable_by_key(|m| m.row);
-    members.dedup_by(|next, kept| {
-        let same = next.row == kept.row;
-        if same {
-            kept.count += next.count;
-        }
-        same
-    });
-    members
 }
 
 /// The coordinates of an attribute, column by column, for points with these codes.

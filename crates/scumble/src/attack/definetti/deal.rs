@@ -206,13 +206,14 @@ fn by_equal_values(view: &View, crowd: &Crowd, release: usize, deal: &Deal) -> V
     let quasi = &view.release.quasi;
     let column = |name: &str| crowd.register.columns.iter().find(|c| c.name == name);
     // The attributes that the register knows, and the code of every text of it.
-    let known: Vec<usize> = (0..quasi.len()).filter(|&i| column(&quasi[i].name).is_some()).collect();
-    let coded = |&i: &usize| {
-        let column = column(&quasi[i].name)?;
-        let codes = column.texts.iter().map(|t| quasi[i].taxonomy.find(t)).collect::<Vec<Option<u32>>>();
-        Some((column, codes))
-    };
-    let codes: Vec<(&RegisterColumn, Vec<Option<u32>>)> = known.iter().filter_map(coded).collect();
+    let mut known: Vec<usize> = Vec::new();
+    let mut codes: Vec<(&RegisterColumn, Vec<Option<u32>>)> = Vec::new();
+    for (i, attribute) in quasi.iter().enumerate() {
+        if let Some(column) = column(&attribute.name) {
+            known.push(i);
+            codes.push((column, column.texts.iter().map(|t| attribute.taxonomy.find(t)).collect()));
+        }
+    }
     let mut showing: HashMap<Vec<u32>, Vec<(usize, u64)>> = HashMap::new();
     for (unit, u) in deal.units.iter().enumerate() {
         if let Some((record, _)) = u.known {

@@ -1,0 +1,318 @@
+//! # Inference
+//!
+//! Puts everything together that any number of releases say, and what else is known, and finds what follows for everybody.
+//!
+//! ## What the adversary knows
+//! The quasi-identifiers of people (a register), which releases they are in (or that she does not know it), and statements
+//! about people's values (`--facts`). A person's value is the same in all releases; one who changed is a new person.
+//!
+//! ## What she does
+//! Each person is in one group of each release she is in, and each group's values were published with their counts. A world
+//! is a way to give everybody a value so that all counts are met. From that follow
+//!
+//! - what is **forced**: values that a person has in no world, and values that she has in every one. Found by flows: for one
+//!   value, the groups of two releases and the people between them are a network, and a value is forced if no cycle of the
+//!   residual graph passes through it; what is found is used again until nothing changes, and the rest is searched where it
+//!   is small. Exact; where it is not decided, it is counted as possible and said;
+//! - the belief of **maximum entropy**: the probabilities that meet all counts and assume nothing else. Solved to the last
+//!   digits, by Newton's method on the multipliers of the counts;
+//! - the share of **worlds** in which a person has a value, every world being as likely as any other. Counted exactly where
+//!   people who have to do with each other are few; otherwise estimated by drawing worlds (`worlds = "sample"`), with the
+//!   error stated, or left out. Maximum entropy can be less sure than the worlds allow: how far is a figure.
+//!
+//! ## What it says
+//! How many people's value is certain, and whose; values that releases exclude together though neither does alone; the
+//! entropy that is left; how many people's belief differs from what each release gives alone (an inference channel between
+//! the releases); who crosses the danger level. `scumble why` gives the reasons, person by person.
+//!
+//! ## Limits
+//! People whom the register does not name are strangers, each in one release only. Where people fit several classes of a
+//! release (local recoding), the belief is over classes and values together. Beliefs are those of an adversary who takes
+//! worlds (or nothing) for equally likely; one who learns how quasi-identifiers and values go together believes more: see
+//! `definetti`.
+//!
+//! ## Reference
+//! Wang, Fung and Dong, "Integrating private databases for data analysis"; Wang, Yang, Zheng and others, "Inference analysis in
+//! privacy-preserving data re-publishing", 2008; Du, Teng and Zhu, "Privacy-MaxEnt", 2008.
+
+use super::attribute_linkage::believed;
+use super::naming::Naming;
+use super::{Attack, Beliefs, Crowd, Figure, Needs, Report, Scene};
+use crate::catalogue::{Entry, Kind, Parameter};
+use crate::exact::Ratio;
+use crate::inference::witness::Explainer;
+use crate::inference::worlds::{Options, Worlds, worlds};
+use crate::inference::{Contradiction, Evidence, Failure, Inference, Outcome, infer};
+use crate::problem::Problem;
+
+pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
+    name: "inference",
+    summary: "everything that follows from any number of releases together",
+    source: include_str!("inference.rs"),
+    parameters: &[
+        Parameter {
+            name: "worlds",
+            kind: Kind::Choice(&["exact", "sample", "no"]),
+            default: Some("exact"),
+            about: "whether worlds are counted where that is exact, also drawn where it is not, or not looked at",
+        },
+        Parameter {
+            name: "danger",
+            kind: Kind::Number("0", Some("1")),
+            default: Some("0.5"),
+            about: "beliefs above this are counted as dangerous",
+        },
+    ],
+    build: |p| Ok(Box::new(JointInference { worlds: p.word("worlds"), danger: p.number("danger") })),
+};
+
+struct JointInference {
+    worlds: &'static str,
+    danger: Ratio,
+}
+
+impl Attack for JointInference {
+    fn needs(&self) -> Needs {
+        Needs { people: true, releases: 1 }
+    }
+
+    fn run(&self, scene: &Scene, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem> {
+        let crowd = scene.people()?;
+        let evidence = scene.evidence()?;
+        let found = infer(&evidence, progress).map_err(|failure| refused(scene, &evidence, &failure))?;
+        let worlds = self.count_worlds(scene, &evidence, &found, progress)?;
+        let beliefs = of_kinds(crowd, |kind| found.beliefs.values(&evidence, kind));
+        let (mut figures, mut chart) = beliefs.summary(crowd);
+        chart.title = "Inference over all releases".into();
+        chart.lines[0].0 = "maximum entropy".into();
+        let mut notes = Vec::new();
+        figures.extend(self.forced(scene, crowd, &evidence, &found, &mut notes));
+        figures.extend(self.entropy(scene, crowd, &evidence, &found, &beliefs));
+        let mut strongest = beliefs.clone();
+        if let Some(worlds) = &worlds {
+            let (shares, more) = self.compare(crowd, &evidence, &found, worlds, &mut notes);
+            let (_, line) = shares.summary(crowd);
+            chart.lines.push(("share of worlds".into(), line.lines[0].1.clone()));
+            figures.extend(more);
+            strongest = stronger(crowd, &beliefs, &shares);
+        }
+        let danger = self.danger.to_f64();
+        let above = |beliefs: &Beliefs| -> u64 {
+            let above = |kind: usize| beliefs.best(kind).is_some_and(|(_, p)| p > danger);
+            (0..crowd.kinds.len()).filter(|&k| above(k)).map(|k| crowd.kinds[k].people).sum()
+        };
+        let about = format!("people of whom a value is believed with more than {danger}, by either");
+        figures.push(Figure::count("dangerous", above(&strongest), about));
+        if let Some(single) = (scene.releases.len() > 1).then(|| from_one(scene, crowd)) {
+            let (_, line) = single.summary(crowd);
+            chart.lines.push(("the best single release".into(), line.lines[0].1.clone()));
+        }
+        Ok(Report { figures, beliefs: Some(strongest), chart: Some(chart), notes, ..Report::default() })
+    }
+}
+
+impl JointInference {
+    fn count_worlds(
+        &self,
+        scene: &Scene,
+        evidence: &Evidence,
+        found: &Inference,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<Option<Worlds>, Problem> {
+        let budget = match self.worlds {
+            "no" => return Ok(None),
+            "sample" => Options::default().budget,
+            _ => 0,
+        };
+        let options = Options { seed: scene.seed, budget, ..Options::default() };
+        let counted = worlds(evidence, &found.forced.possible, &options, &|done, all| {
+            progress(done, all);
+            true
+        });
+        counted.map(Some).map_err(|e| {
+            Problem::new(format!("worlds could not be counted: {e}")).hint("say `--with worlds=no` to do without")
+        })
+    }
+
+    /// What is certain, what is impossible, and how few values are left.
+    fn forced(
+        &self,
+        scene: &Scene,
+        crowd: &Crowd,
+        evidence: &Evidence,
+        found: &Inference,
+        notes: &mut Vec<String>,
+    ) -> Vec<Figure> {
+        let values = |kind: usize| found.forced.values(evidence, kind as u32).filter(|&v| v != Outcome::UNKNOWN);
+        let there = |kind: &usize| (0..scene.releases.len()).any(|r| !crowd.candidates(*kind, r).is_empty());
+        let kinds = || (0..crowd.kinds.len()).filter(there);
+        let people =
+            |test: &dyn Fn(usize) -> bool| -> u64 { kinds().filter(|&k| test(k)).map(|k| crowd.kinds[k].people).sum() };
+        // What the releases do not say each by itself: values of everybody's groups in all releases that go all the same.
+        let excluded: u64 = kinds()
+            .map(|kind| {
+                let all = evidence.outcomes_of(kind as u32);
+                let mut before: Vec<u32> = all.map(|o| evidence.outcomes()[o as usize].value).collect();
+                before.dedup();
+                let before = before.iter().filter(|&&v| v != Outcome::UNKNOWN).count();
+                (before - values(kind).count()) as u64 * crowd.kinds[kind].people
+            })
+            .sum();
+        let fewest = kinds().map(|k| values(k).count()).min().unwrap_or(0);
+        if !found.forced.undecided.is_empty() {
+            notes.push(format!(
+                "{} possibilities were not decided: no world with them was found, and none was ruled out; they count as possible",
+                found.forced.undecided.len()
+            ));
+        }
+        vec![
+            Figure::count("fewest", fewest as u64, "possible values of a person, at least"),
+            Figure::count("one_or_two", people(&|k| values(k).count() <= 2), "people with at most two possible values"),
+            Figure::count("excluded", excluded, "values that the releases exclude together and not alone"),
+        ]
+    }
+
+    /// How much is left open, and whose belief the releases change together.
+    fn entropy(
+        &self,
+        scene: &Scene,
+        crowd: &Crowd,
+        evidence: &Evidence,
+        found: &Inference,
+        beliefs: &Beliefs,
+    ) -> Vec<Figure> {
+        let nats = found.beliefs.value_entropy(evidence);
+        let mut figures = vec![
+            Figure::number("entropy", nats, "entropy that is left, in nats"),
+            Figure::number("entropy_bits", nats / std::f64::consts::LN_2, "the same in bits"),
+        ];
+        for release in (0..scene.releases.len()).filter(|_| scene.releases.len() > 1) {
+            let (mut alone, mut together, mut changed) = (0.0, 0.0, 0);
+            for (kind, alike) in crowd.kinds.iter().enumerate() {
+                if crowd.candidates(kind, release).is_empty() {
+                    continue;
+                }
+                let before = believed(scene, crowd, kind, release);
+                let entropy = |pairs: &[(u32, f64)]| -> f64 {
+                    pairs.iter().map(|&(_, p)| if p > 0.0 { -p * p.ln() } else { 0.0 }).sum()
+                };
+                alone += alike.people as f64 * entropy(&before);
+                together += alike.people as f64 * entropy(beliefs.of(kind));
+                let now = |v: u32| beliefs.of(kind).iter().find(|(w, _)| *w == v).map_or(0.0, |&(_, p)| p);
+                changed += if before.iter().any(|&(v, p)| (p - now(v)).abs() > 1e-6) { alike.people } else { 0 };
+            }
+            let (name, at) = (&scene.releases[release].name, release + 1);
+            figures.push(Figure::number(
+                format!("entropy_{at}"),
+                alone,
+                format!("entropy of its people from {name} alone"),
+            ));
+            figures.push(Figure::number(format!("entropy_{at}_after"), together, "and from all releases"));
+            figures.push(Figure::count(
+                format!("channel_{at}"),
+                changed,
+                "of its people are believed otherwise than from it alone",
+            ));
+        }
+        figures.push(Figure::count(
+            "variables",
+            evidence.outcomes().len() as u64,
+            "unknowns before anything is excluded",
+        ));
+        figures.push(Figure::count("facts", evidence.facts().len() as u64, "published counts and statements"));
+        figures.push(Figure::number(
+            "violation",
+            found.beliefs.violation,
+            "largest distance of a count from what is believed",
+        ));
+        figures
+    }
+
+    /// The shares of worlds, and how they differ from maximum entropy.
+    fn compare(
+        &self,
+        crowd: &Crowd,
+        evidence: &Evidence,
+        found: &Inference,
+        worlds: &Worlds,
+        notes: &mut Vec<String>,
+    ) -> (Beliefs, Vec<Figure>) {
+        let shares = of_kinds(crowd, |kind| {
+            let mut sums: Vec<(u32, f64)> = Vec::new();
+            for o in evidence.outcomes_of(kind) {
+                let (value, p) = (evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
+                match sums.last_mut() {
+                    Some((v, sum)) if *v == value => *sum += p,
+                    _ => sums.push((value, p)),
+                }
+            }
+            sums
+        });
+        let distance = worlds.compare(evidence, &found.beliefs.probability);
+        let mut figures = vec![
+            Figure::count("counted", worlds.exact, "people whose worlds were counted exactly"),
+            Figure::share(
+                "understated",
+                distance.understated.0,
+                "maximum entropy is less sure than the worlds, at most by",
+            ),
+            Figure::share("overstated", distance.overstated.0, "maximum entropy is surer than the worlds, at most by"),
+        ];
+        if let Some(sampled) = &worlds.sampled {
+            figures.push(Figure::count("sampled", sampled.people, "people whose worlds were drawn"));
+            figures.push(Figure::number(
+                "sampling_error",
+                sampled.largest_error,
+                "largest standard error of their shares",
+            ));
+            figures.push(Figure::number("r_hat", sampled.r_hat, "split R̂ of the draws: near 1 if they can be trusted"));
+            if sampled.unsettled > 0 {
+                notes.push(format!(
+                    "the draws have not settled for {} people: do not rely on their shares of worlds",
+                    sampled.unsettled
+                ));
+            }
+        }
+        (shares, figures)
+    }
+}
+
+/// Beliefs about the kinds of the register. What is unknown because somebody is in no release is no belief.
+fn of_kinds<I: IntoIterator<Item = (u32, f64)>>(crowd: &Crowd, values: impl Fn(u32) -> I) -> Beliefs {
+    Beliefs::new((0..crowd.kinds.len() as u32).map(|kind| {
+        let known = values(kind).into_iter().filter(|&(v, p)| v != Outcome::UNKNOWN && p > 0.0);
+        known.collect::<Vec<_>>()
+    }))
+}
+
+/// For everybody the belief that is surer of a value.
+fn stronger(crowd: &Crowd, a: &Beliefs, b: &Beliefs) -> Beliefs {
+    let best = |beliefs: &Beliefs, kind: usize| beliefs.best(kind).map_or(0.0, |(_, p)| p);
+    let surer = |kind: usize| if best(b, kind) > best(a, kind) { b.of(kind) } else { a.of(kind) };
+    Beliefs::new((0..crowd.kinds.len()).map(|kind| surer(kind).iter().copied()))
+}
+
+/// What the best single release gives.
+fn from_one(scene: &Scene, crowd: &Crowd) -> Beliefs {
+    super::attribute_linkage::beliefs(scene, crowd)
+}
+
+/// There is no world, or no solution: says why.
+pub fn refused(scene: &Scene, evidence: &Evidence, failure: &Failure) -> Problem {
+    match failure {
+        Failure::Contradiction(Contradiction { facts, .. }) => {
+            let explainer = Explainer::new(evidence);
+            let naming = Naming::new(scene);
+            let witness = explainer.contradiction((!facts.is_empty()).then_some(facts));
+            let why = witness.map(|w| explainer.sentences(&w, &naming).join("\n  ")).unwrap_or_default();
+            Problem::new(format!("the releases contradict each other or the register:\n  {why}")).hint(
+                "the same people must be meant everywhere: compare the register with the releases, or say `--register-is` \
+                 `population` or `some` if not everybody in it is in them",
+            )
+        }
+        Failure::Unsolved(outcomes) => Problem::new(format!(
+            "the maximum-entropy belief did not converge: {outcomes} possibilities could be neither proven nor excluded"
+        ))
+        .hint("attack fewer releases at once"),
+    }
+}

@@ -1,0 +1,235 @@
+//! The maximum-entropy belief: of all beliefs that meet every published count, the one that assumes least.
+//!
+//! It treats people as independent of each other given the counts, so it is not the share of consistent worlds
+//! ([`super::worlds`]) and may understate what is known.
+
+mod newton;
+mod part;
+mod recession;
+
+use super::evidence::{Component, Evidence};
+use part::Part;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Parts with at least so many outcomes are solved one after another, each on all cores.
+const LARGE: usize = 50_000;
+
+/// A probability for every outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beliefs {
+    /// Outcome by outcome; zero for what is impossible.
+    pub probability: Vec<f64>,
+    /// Fact by fact: the logarithm of the factor that it gives to the outcomes that it counts; zero where only settled
+    /// people are counted.
+    pub multiplier: Vec<f64>,
+    /// Sum over all people of the entropy of their outcomes, in nats.
+    pub entropy: f64,
+    /// Largest number of people by which a fact is missed.
+    pub violation: f64,
+    /// Most Newton steps that a part took.
+    pub iterations: u32,
+    /// Parts that had nothing to do with each other.
+    pub parts: usize,
+    /// Outcomes that were given as possible and were proven impossible on the way, rising.
+    pub excluded: Vec<u32>,
+}
+
+/// Why there is no belief.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unsolved {
+    /// No belief meets all facts. The facts, each multiplied by its number, add up to more than people can contribute;
+    /// empty if a fact alone is broken by people who have only one outcome left.
+    Contradiction(Vec<(u32, i64)>),
+    /// A part did not converge. The probabilities of these outcomes went to zero without a proof that they are
+    /// impossible: they are to be tested. Empty if none did.
+    Suspects(Vec<u32>),
+}
+
+impl Beliefs {
+    /// The probability of each value of a kind, rising values: the sum over its outcomes of that value.
+    pub fn values<'a>(&'a self, evidence: &'a Evidence, kind: u32) -> impl Iterator<Item = (u32, f64)> + 'a {
+        let outcomes = evidence.outcomes_of(kind);
+        let (start, end) = (outcomes.start as usize, outcomes.end as usize);
+        let runs = evidence.outcomes()[start..end].chunk_by(|a, b| a.value == b.value);
+        let mut at = start;
+        runs.map(move |run| {
+            let sum = self.probability[at..at + run.len()].iter().sum();
+            at += run.len();
+            (run[0].value, sum)
+        })
+    }
+
+    /// Sum over all people of the entropy of their values, in nats: less than `entropy` where it is not known which group
+    /// of a release somebody is in.
+    pub fn value_entropy(&self, evidence: &Evidence) -> f64 {
+        let of = |kind: u32| {
+            let people = f64::from(evidence.kinds()[kind as usize].people);
+            people * self.values(evidence, kind).map(|(_, p)| entropy_of(p)).sum::<f64>()
+        };
+        (0..evidence.kinds().len() as u32).map(of).sum()
+    }
+}
+
+fn entropy_of(p: f64) -> f64 {
+    if p > 0.0 { -p * p.ln() } else { 0.0 }
+}
+
+/// The maximum-entropy belief of the outcomes that are possible.
+///
+/// `possible` comes from [`super::forced`]. If it leaves in outcomes that are impossible, they are found by the way their
+/// probability falls, and dropped if that can be proven.
+pub fn maximum_entropy(
+    evidence: &Evidence,
+    possible: &[bool],
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Beliefs, Unsolved> {
+    let parts = evidence.components(possible).ok_or_else(|| Unsolved::Contradiction(Vec::new()))?;
+    let total = parts.iter().map(|p| p.outcomes.len() as u64).sum();
+    let report = Report { progress, done: AtomicU64::new(0), total };
+    let (large, small): (Vec<&Component>, Vec<&Component>) = parts.iter().partition(|p| p.outcomes.len() >= LARGE);
+    let mut solved: Vec<(&Component, Result<Answer, Unsolved>)> =
+        large.into_iter().map(|part| (part, solve(part, &report))).collect();
+    solved.par_extend(small.into_par_iter().map(|part| (part, solve(part, &report))));
+    collect(evidence, possible, parts.len(), solved)
+}
+
+/// Puts the answers of the parts together. Proven contradictions come before suspicions.
+fn collect(
+    evidence: &Evidence,
+    possible: &[bool],
+    parts: usize,
+    solved: Vec<(&Component, Result<Answer, Unsolved>)>,
+) -> Result<Beliefs, Unsolved> {
+    let mut beliefs = Beliefs {
+        probability: possible.iter().map(|&p| f64::from(u8::from(p))).collect(),
+        multiplier: vec![0.0; evidence.facts().len()],
+        entropy: 0.0,
+        violation: 0.0,
+        iterations: 0,
+        parts,
+        excluded: Vec::new(),
+    };
+    let mut suspects: Option<Vec<u32>> = None;
+    for (part, answer) in solved {
+        match answer {
+            Ok(answer) => beliefs.add(part, answer),
+            Err(Unsolved::Suspects(outcomes)) => {
+                suspects.get_or_insert_default().extend(outcomes.into_iter().map(|o| part.outcomes[o as usize]));
+            }
+            Err(Unsolved::Contradiction(facts)) => {
+                let facts = facts.into_iter().map(|(f, y)| (part.facts[f as usize], y)).collect();
+                return Err(Unsolved::Contradiction(facts));
+            }
+        }
+    }
+    if let Some(mut suspects) = suspects {
+        suspects.sort_unstable();
+        return Err(Unsolved::Suspects(suspects));
+    }
+    beliefs.excluded.sort_unstable();
+    let of = |kind: u32| {
+        let outcomes = evidence.outcomes_of(kind);
+        let probability = &beliefs.probability[outcomes.start as usize..outcomes.end as usize];
+        f64::from(evidence.kinds()[kind as usize].people) * probability.iter().map(|&p| entropy_of(p)).sum::<f64>()
+    };
+    beliefs.entropy = (0..evidence.kinds().len() as u32).map(of).sum();
+    Ok(beliefs)
+}
+
+impl Beliefs {
+    fn add(&mut self, part: &Component, answer: Answer) {
+        for (&outcome, p) in part.outcomes.iter().zip(answer.probability) {
+            self.probability[outcome as usize] = p;
+        }
+        for (&fact, y) in part.facts.iter().zip(answer.multiplier) {
+            self.multiplier[fact as usize] = y;
+        }
+        self.excluded.extend(answer.excluded.into_iter().map(|o| part.outcomes[o as usize]));
+        self.violation = self.violation.max(answer.violation);
+        self.iterations = self.iterations.max(answer.iterations);
+    }
+}
+
+/// What is heard of the progress.
+struct Report<'a> {
+    progress: &'a (dyn Fn(u64, u64) + Sync),
+    done: AtomicU64,
+    total: u64,
+}
+
+/// The belief of a part, in the numbers of the part.
+struct Answer {
+    probability: Vec<f64>,
+    multiplier: Vec<f64>,
+    excluded: Vec<u32>,
+    violation: f64,
+    iterations: u32,
+}
+
+fn solve(component: &Component, report: &Report) -> Result<Answer, Unsolved> {
+    let size = component.outcomes.len() as u64;
+    let advance = |error: f64| {
+        let digits = (error.max(newton::TOLERANCE).log10() / newton::TOLERANCE.log10()).max(0.0);
+        let here = (digits * size as f64) as u64;
+        (report.progress)(report.done.load(Ordering::Relaxed) + here.min(size), report.total);
+    };
+    let silent = |_: f64| ();
+    let answer = solve_part(component, if component.outcomes.len() >= LARGE { &advance } else { &silent });
+    let done = report.done.fetch_add(size, Ordering::Relaxed) + size;
+    (report.progress)(done, report.total);
+    answer
+}
+
+/// Solves a part; where that shows that outcomes are impossible, again what is left of it.
+fn solve_part(component: &Component, progress: &dyn Fn(f64)) -> Result<Answer, Unsolved> {
+    let part = Part::new(component);
+    let point = newton::solve(&part, progress);
+    let mut answer = Answer {
+        probability: vec![0.0; component.outcomes.len()],
+        multiplier: vec![0.0; component.facts.len()],
+        excluded: Vec::new(),
+        violation: point.violation,
+        iterations: point.steps,
+    };
+    for kind in 0..part.people.len() {
+        for outcome in part.outcomes_of(kind) {
+            answer.probability[part.outcomes[outcome] as usize] = point.mass[outcome] / part.people[kind];
+        }
+    }
+    match point.end {
+        newton::End::Converged => {
+            (0..part.numbers.len()).for_each(|f| answer.multiplier[part.numbers[f] as usize] = point.multiplier[f]);
+            Ok(answer)
+        }
+        newton::End::Proof(recession::Proof::Impossible(outcomes)) => {
+            let excluded: Vec<u32> = outcomes.into_iter().map(|o| part.outcomes[o]).collect();
+            solve_without(component, excluded, progress)
+        }
+        newton::End::Proof(recession::Proof::Contradiction(y)) => {
+            let facts = part.numbers.iter().zip(y).filter(|&(_, y)| y != 0);
+            Err(Unsolved::Contradiction(facts.map(|(&f, y)| (f, y)).collect()))
+        }
+        newton::End::Stuck => {
+            let unlikely = |o: &u32| answer.probability[*o as usize] < newton::SUSPECT;
+            Err(Unsolved::Suspects((0..component.outcomes.len() as u32).filter(unlikely).collect()))
+        }
+    }
+}
+
+/// Solves a part without some outcomes, which may fall into parts.
+fn solve_without(component: &Component, excluded: Vec<u32>, progress: &dyn Fn(f64)) -> Result<Answer, Unsolved> {
+    let mut possible = vec![true; component.outcomes.len()];
+    excluded.iter().for_each(|&o| possible[o as usize] = false);
+    let parts = component.evidence.components(&possible).ok_or_else(|| Unsolved::Contradiction(Vec::new()))?;
+    let count = parts.len();
+    let solved = parts.iter().map(|part| (part, solve_part(part, progress))).collect();
+    let beliefs = collect(&component.evidence, &possible, count, solved)?;
+    Ok(Answer {
+        probability: beliefs.probability,
+        multiplier: beliefs.multiplier,
+        excluded: excluded.into_iter().chain(beliefs.excluded).collect(),
+        violation: beliefs.violation,
+        iterations: beliefs.iterations,
+    })
+}

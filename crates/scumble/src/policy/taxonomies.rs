@@ -1,0 +1,202 @@
+//! How the values of a column generalize, as a policy says it.
+
+use super::reader::{Reader, Section, scalar, shown};
+use crate::catalogue::did_you_mean;
+use crate::problem::{Problem, Problems};
+use crate::table::Role;
+use crate::taxonomy::{Decimal, Granularity, Intervals, ROOT, Rule, Tree};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Reads a rule alone, written as the taxonomy of a column in a policy: `{ intervals = [5, 10], low = 20 }`.
+pub fn read_rule(column: &str, text: &str) -> Result<Rule, Problems> {
+    let text = format!("taxonomy = {text}");
+    let table = DeTable::parse(&text)
+        .map_err(|e| Problem::new(format!("the taxonomy of `{column}` cannot be read: {}", e.message())))?;
+    let reader = Reader::new(None, &text);
+    let root = Section { path: String::new(), table: table.get_ref(), at: 0 };
+    let rule = root.get("taxonomy").and_then(|value| reader.rule(&root, column, value));
+    reader.finish(rule)
+}
+
+impl<'a> Reader<'a> {
+    /// Reports a quasi-identifier that comes without a taxonomy.
+    pub(super) fn needs_taxonomy(&self, name: &str, role: Role, at: usize) -> Option<()> {
+        if role != Role::QuasiIdentifier {
+            return Some(());
+        }
+        let problem = Problem::new(format!("column `{name}` is a quasi-identifier but has no taxonomy"));
+        let hint = "give one, for example `taxonomy = { number = true }`, `{ prefix = true }`, `{ flat = true }` or a file; \
+                    or make it `insensitive`";
+        self.report(at, problem.hint(hint));
+        None
+    }
+
+    pub(super) fn rule(&self, of: &Section<'a>, column: &str, value: &'a Spanned<DeValue<'a>>) -> Option<Rule> {
+        let at = value.span().start;
+        if let Some(path) = value.get_ref().as_str() {
+            return Some(Rule::File { path: path.into(), ordered: false });
+        }
+        let Some(table) = value.get_ref().as_table() else {
+            let problem = Problem::new(format!(
+                "the taxonomy of `{column}` must be a file or a rule, not {}",
+                shown(value.get_ref())
+            ));
+            self.report(at, problem.hint("for example `taxonomy = \"jobs.csv\"` or `taxonomy = { prefix = true }`"));
+            return None;
+        };
+        let section = Section { path: of.path("taxonomy"), table, at };
+        let kinds = ["file", "intervals", "number", "dates", "prefix", "flat", "nested"];
+        self.only(&section, &[&kinds[..], &["ordered", "low", "high"]].concat());
+        let chosen: Vec<&str> = kinds.into_iter().filter(|k| section.get(k).is_some()).collect();
+        let [kind] = chosen[..] else {
+            let problem =
+                Problem::new(format!("the taxonomy of `{column}` must name one rule, and names {}", chosen.len()));
+            self.report(at, problem.hint(format!("one of `{}`", kinds.join("`, `"))));
+            return None;
+        };
+        if kind != "file" && section.get("ordered").is_some() {
+            self.report(at, Problem::new(format!("`ordered` belongs to a taxonomy file, not to `{kind}`")));
+        }
+        if kind != "intervals" && (section.get("low").is_some() || section.get("high").is_some()) {
+            self.report(at, Problem::new(format!("`low` and `high` belong to `intervals`, not to `{kind}`")));
+        }
+        match kind {
+            "file" => {
+                let ordered = self.flag(&section, "ordered").unwrap_or(false);
+                Some(Rule::File { path: self.text_at(&section, "file")?, ordered })
+            }
+            "intervals" => self.intervals(&section, column),
+            "dates" => self.dates(&section, column),
+            "prefix" => self.prefix(&section),
+            "nested" => self.nested(&section),
+            "number" => self.must_be_true(&section, kind).map(|()| Rule::Intervals(Intervals::default())),
+            _ => self.must_be_true(&section, kind).map(|()| Rule::Flat),
+        }
+    }
+
+    fn must_be_true(&self, section: &Section<'a>, key: &str) -> Option<()> {
+        if self.flag(section, key)? {
+            return Some(());
+        }
+        self.report(section.at, Problem::new(format!("`{}` can only be `true`", section.path(key))));
+        None
+    }
+
+    fn intervals(&self, section: &Section<'a>, column: &str) -> Option<Rule> {
+        let array = self.array(section, "intervals")?;
+        let widths: Vec<Decimal> = array.iter().filter_map(|v| self.decimal(section, "intervals", v)).collect();
+        let bound = |key| section.get(key).and_then(|v| self.decimal(section, key, v));
+        let (low, high) = (bound("low"), bound("high"));
+        if widths.len() < array.len() {
+            return None;
+        }
+        let decimals = widths.iter().chain(&low).chain(&high).map(|d| d.decimals).max().unwrap_or(0);
+        let units: Option<Vec<i64>> = widths.iter().map(|w| w.units(decimals)).collect();
+        let nest =
+            units.is_some_and(|u| u.iter().all(|&w| w > 0) && u.windows(2).all(|w| w[0] < w[1] && w[1] % w[0] == 0));
+        if !nest {
+            let problem = Problem::new(format!("the interval widths of `{column}` do not nest"));
+            self.report(
+                section.at,
+                problem.hint("give rising widths, each a multiple of the one before: `[5, 10, 20]`"),
+            );
+            return None;
+        }
+        if let (Some(l), Some(h)) = (low.and_then(|d| d.units(decimals)), high.and_then(|d| d.units(decimals)))
+            && l >= h
+        {
+            self.report(section.at, Problem::new(format!("`low` of `{column}` is not below `high`")));
+            return None;
+        }
+        Some(Rule::Intervals(Intervals { widths, low, high }))
+    }
+
+    fn dates(&self, section: &Section<'a>, column: &str) -> Option<Rule> {
+        let array = self.array(section, "dates")?;
+        let mut units = Vec::new();
+        for value in array {
+            let text = value.get_ref().as_str().unwrap_or("");
+            match Granularity::ALL.iter().find(|(name, _)| *name == text) {
+                Some((_, unit)) => units.push(*unit),
+                None => {
+                    let problem =
+                        Problem::new(format!("`{}` does not know {}", section.path("dates"), shown(value.get_ref())));
+                    let names = Granularity::ALL.map(|(name, _)| name);
+                    self.report(value.span().start, problem.hint(did_you_mean(text, names)));
+                }
+            }
+        }
+        let rank = |u: &Granularity| Granularity::ALL.iter().position(|(_, g)| g == u);
+        let week_inside = units.len() > 1 && units.contains(&Granularity::Week);
+        if week_inside || !units.windows(2).all(|w| rank(&w[0]) < rank(&w[1])) {
+            let problem = Problem::new(format!("the date units of `{column}` do not nest"));
+            let hint = "go from fine to coarse, as in `[\"month\", \"quarter\", \"year\"]`; a week lies in no month and stands alone";
+            self.report(section.at, problem.hint(hint));
+            return None;
+        }
+        (units.len() == array.len()).then_some(Rule::Dates(units))
+    }
+
+    fn prefix(&self, section: &Section<'a>) -> Option<Rule> {
+        let value = section.get("prefix")?;
+        if value.get_ref().is_bool() {
+            return self.must_be_true(section, "prefix").map(|()| Rule::Prefix(Vec::new()));
+        }
+        let lengths: Option<Vec<usize>> = value
+            .get_ref()
+            .as_array()
+            .and_then(|a| a.iter().map(|v| scalar(v.get_ref())?.parse().ok().filter(|&n| n > 0)).collect());
+        match lengths.filter(|l| !l.is_empty() && l.windows(2).all(|w| w[0] > w[1])) {
+            Some(lengths) => Some(Rule::Prefix(lengths)),
+            None => {
+                let problem =
+                    Problem::new(format!("`{}` must be `true` or falling lengths to keep", section.path("prefix")));
+                self.report(value.span().start, problem.hint("for example `prefix = [4, 3]`"));
+                None
+            }
+        }
+    }
+
+    fn nested(&self, section: &Section<'a>) -> Option<Rule> {
+        let value = section.get("nested")?;
+        let mut children = tree(value)
+            .map_err(|at| {
+                let problem = Problem::new("a nested taxonomy is made of tables and lists of values");
+                self.report(at, problem.hint("for example `nested = { Artist = [\"Writer\", \"Dancer\"] }`"));
+            })
+            .ok()?;
+        if children.is_empty() {
+            self.report(value.span().start, Problem::new(format!("`{}` is empty", section.path("nested"))));
+            return None;
+        }
+        // A single top entry is the root itself.
+        let tree = if children.len() == 1 && !children[0].children.is_empty() {
+            children.remove(0)
+        } else {
+            Tree { label: ROOT.into(), children }
+        };
+        Some(Rule::Nested(tree))
+    }
+}
+
+/// The nodes of a nested taxonomy, or the place of what cannot be one.
+fn tree(value: &Spanned<DeValue<'_>>) -> Result<Vec<Tree>, usize> {
+    match value.get_ref() {
+        DeValue::Array(items) => items
+            .iter()
+            .map(|item| match item.get_ref() {
+                DeValue::Table(_) => match <[Tree; 1]>::try_from(tree(item)?) {
+                    Ok([only]) => Ok(only),
+                    Err(_) => Err(item.span().start),
+                },
+                other => scalar(other).map(|label| Tree { label, children: Vec::new() }).ok_or(item.span().start),
+            })
+            .collect(),
+        DeValue::Table(table) => table
+            .iter()
+            .map(|(key, value)| Ok(Tree { label: key.get_ref().to_string(), children: tree(value)? }))
+            .collect(),
+        _ => Err(value.span().start),
+    }
+}
