@@ -31,9 +31,10 @@
 //! ## Limits
 //! Quasi-identifiers that go together (age and marital status) are counted as if they were independent, so beliefs may be
 //! too strong, and what is learnt from many of them may be how they go together with each other: then `fit`, which stays
-//! near what the counts of the groups say, can guess more values right. In census data anatomized at ℓ = 5 the likeliest of
-//! 14 occupations was right for 30 % of people with `sample` and for 34 % with `fit`, and for 20 % by counting. People who fit several classes take no part; of them what counting tells is believed. A chain that does not
-//! get everywhere shows as a large standard error: raise `sweeps`.
+//! near what the counts of the groups say, can guess more values right. In census data anatomized at ℓ = 5 the likeliest
+//! of 14 occupations was right for 30 % of people with `sample` and for 34 % with `fit`, and for 20 % by counting. People
+//! who fit several classes take no part; of them what counting tells is believed. A chain that does not get everywhere
+//! shows as a large standard error: raise `sweeps`.
 //!
 //! ## Reference
 //! Kifer, "Attacks on privacy and deFinetti's theorem", 2009; Cormode, Li, Li and Srivastava, "Minimizing minimality and
