@@ -39,6 +39,9 @@ pub struct Adversary {
     /// What else the adversary knows, one statement per line, such as `name = Alice: not Flu`
     #[arg(long, value_name = "FILE")]
     facts: Option<PathBuf>,
+    /// What she believes beforehand (`bayes`): a table of people with quasi-identifiers and the sensitive attribute
+    #[arg(long, value_name = "FILE")]
+    reference: Option<PathBuf>,
     /// Go on with people whose values a taxonomy does not know
     #[arg(long)]
     allow_unknown: bool,
@@ -100,6 +103,7 @@ fn options(adversary: Adversary, watcher: &dyn Watcher) -> Options<'_> {
         name: adversary.name,
         truth: adversary.truth,
         facts: adversary.facts,
+        reference: adversary.reference,
         allow_unknown: adversary.allow_unknown,
         with: Vec::new(),
         fail_on: Vec::new(),

@@ -5,7 +5,7 @@ use crate::check;
 use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::manifest;
 use crate::publisher::{Clock, Watcher, write_whole};
-use crate::source::to_register;
+use crate::source::{read_register, to_register};
 use hashbrown::{HashMap, HashSet};
 use scumble::attack::facts::{self, Statement};
 use scumble::attack::{Attack, Chart, Crowd, Figure, In, Knowledge, Membership, Report, Scene, score};
@@ -38,6 +38,8 @@ pub struct Options<'a> {
     pub truth: Option<PathBuf>,
     /// What else is known, as statements.
     pub facts: Option<PathBuf>,
+    /// People with quasi-identifiers and the sensitive attribute: what the adversary believes beforehand.
+    pub reference: Option<PathBuf>,
     /// Go on with people whose values a taxonomy does not know: they fit only what is suppressed.
     pub allow_unknown: bool,
     /// Parameters of attacks, as `key=value`.
@@ -267,6 +269,9 @@ fn lack(attack: &dyn Attack, scene: &Scene) -> Option<(String, &'static str)> {
 }
 
 pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
+    if options.releases.is_empty() {
+        return Err(Problem::new("there is no release to attack").hint("name one with `--release FOLDER`").into());
+    }
     let statements = match &options.facts {
         Some(path) => read_facts(path)?,
         None => Vec::new(),
@@ -315,6 +320,10 @@ pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
         _ => None,
     };
     let mut scene = Scene::new(releases, options.attribute.as_deref(), knowledge.as_ref(), seed(options))?;
+    if let Some(path) = &options.reference {
+        options.watcher.phase("reading the reference");
+        scene.reference = Some(read_register(path, &[], &|done, total| options.watcher.at(done, total))?);
+    }
     if scene.people.is_some() {
         scene.known = facts::known(&statements, &rows, &scene)?;
         scene.statements = statements.iter().map(|s| s.text.clone()).collect();

@@ -199,9 +199,12 @@ impl Lines {
     fn read(path: &Path) -> Result<Lines, Problems> {
         let header = columns::header(path, &ReadOptions::default())?;
         let mut problems = Problems::default();
-        for name in NEEDED.iter().filter(|n| !header.iter().any(|h| h == *n)) {
-            let hint = "the first line names the columns: `statistic,of,over,value`";
-            problems.push(Problem::new(format!("`{}` has no column `{name}`", path.display())).hint(hint));
+        let missing: Vec<&str> = NEEDED.into_iter().filter(|n| !header.iter().any(|h| h == n)).collect();
+        if !missing.is_empty() {
+            let message = format!("`{}` is no file of statistics: it lacks `{}`", path.display(), missing.join("`, `"));
+            return Err(Problem::new(message)
+                .hint("the first line names the columns: `statistic,of,over,value`")
+                .into());
         }
         for name in header.iter().filter(|h| !COLUMNS.contains(&h.as_str())) {
             problems.push(

@@ -1,8 +1,9 @@
 //! How long the inference engine takes on people who were published several times, each time in other groups.
 //!
-//! `cargo run --release --example republish -- PEOPLE DISTINCT RELEASES [FILE]`: everybody is in every release, in random groups of
-//! DISTINCT different values (as anatomy makes them), or of ten people of whatever values if DISTINCT is 10; values are as
-//! frequent as occupations among Adult. What is left for maximum entropy after forced values is written to FILE, for
+//! `cargo run --release --example republish -- PEOPLE DISTINCT RELEASES VALUES [FILE]`: everybody is in every release, in
+//! random groups of DISTINCT different values (as anatomy makes them), or of ten people of whatever values if DISTINCT is 10;
+//! there are VALUES values (14 unless given), as frequent as occupations among Adult. The fewer there are, the less two
+//! releases tell apart and the more is left to find out. What is left for maximum entropy after forced values is written to FILE, for
 //! `bench/peers/maxent_scipy.py`.
 
 use rand::SeedableRng;
@@ -18,17 +19,17 @@ const OCCUPATIONS: [u32; 14] = [4038, 4030, 3992, 3721, 3584, 3212, 1966, 1572, 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut next = |default| arguments.next().map_or(default, |a| a.parse().expect("a number"));
-    let (people, distinct, releases) = (next(7200), next(5), next(2));
+    let (people, distinct, releases, values) = (next(7200), next(5), next(2), next(14));
     let file = arguments.next();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let all: u32 = OCCUPATIONS.iter().sum();
-    let mut truth: Vec<u32> = (0..14u32)
+    let all: u32 = OCCUPATIONS[..values].iter().sum();
+    let mut truth: Vec<u32> = (0..values as u32)
         .flat_map(|v| {
             std::iter::repeat_n(v, (people as u64 * u64::from(OCCUPATIONS[v as usize]) / u64::from(all)) as usize)
         })
         .collect();
     let rest = people - truth.len();
-    truth.extend((0..rest as u32).map(|i| i % 14));
+    truth.extend((0..rest as u32).map(|i| i % values as u32));
     let mut groups = Vec::new();
     let mut located: Vec<Vec<Located>> = vec![Vec::with_capacity(releases); people];
     for _ in 0..releases {
@@ -72,7 +73,9 @@ fn main() {
         Err(Unsolved::Suspects(s)) => println!("maximum entropy: {} suspects, in {took:.3} s", s.len()),
         Err(Unsolved::Contradiction(_)) => println!("maximum entropy: a contradiction, in {took:.3} s"),
     }
-    draw_worlds(&evidence, &forced.possible);
+    if people <= 10_000 {
+        draw_worlds(&evidence, &forced.possible);
+    }
     if let Some(file) = file {
         std::fs::write(file, left(&evidence, &forced.possible)).expect("a file that can be written");
     }

@@ -32,16 +32,16 @@ pub struct Entry<T> {
 impl<T> Entry<T> {
     /// The manual page: the file's leading comment, followed by the parameters.
     pub fn manual(&self) -> String {
-        manual(self.source, self.parameters)
+        manual(self.source, self.parameters, "In a policy")
     }
 }
 
 /// The leading `//!` comment of a file as plain text, with its parameters listed.
-pub fn manual(source: &str, parameters: &[Parameter]) -> String {
+pub fn manual(source: &str, parameters: &[Parameter], heading: &str) -> String {
     let comment = source.lines().map_while(|line| line.strip_prefix("//!"));
     let mut page: String = comment.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect();
     if !parameters.is_empty() {
-        page.push_str("\n# In a policy\n\n");
+        page.push_str(&format!("\n# {heading}\n\n"));
         for p in parameters {
             let default = match p.default {
                 None => "required".into(),
@@ -258,12 +258,15 @@ pub fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
     models.chain(algorithms).chain(attacks).chain(statistics).chain(metrics).chain(perturbations).collect()
 }
 
+/// The heading of an attack's parameters.
+const GIVEN: &str = "With `--with key=value`";
+
 /// The manual page of a name, if there is one.
 pub fn explain(name: &str) -> Option<String> {
     let models = MODELS.iter().map(|e| (e.name, e.manual()));
     let algorithms = ALGORITHMS.iter().map(|e| (e.name, e.manual()));
-    let attacks = ATTACKS.iter().map(|e| (e.name, e.manual()));
-    let statistics = STATISTICS.iter().map(|e| (e.name, e.manual()));
+    let attacks = ATTACKS.iter().map(|e| (e.name, manual(e.source, e.parameters, GIVEN)));
+    let statistics = STATISTICS.iter().map(|e| (e.name, manual(e.source, e.parameters, GIVEN)));
     let metrics = METRICS.iter().map(|e| (e.name, e.about));
     let metrics = metrics.map(|(name, about)| (name, format!("# {name}\n\n{about}\n")));
     let perturbations = PERTURBATIONS.iter().map(|m| (m.name, format!("# {}\n\n{}\n", m.name, m.about)));

@@ -4,6 +4,7 @@
 mod background;
 #[path = "attacks/cases.rs"]
 mod cases;
+mod data;
 #[path = "attacks/definetti.rs"]
 mod definetti;
 #[path = "attacks/linkage.rs"]

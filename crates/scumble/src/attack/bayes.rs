@@ -327,7 +327,7 @@ fn together(told: &[(&Candidate, &Told)], release: usize, codes: &[u32]) -> Outc
             sum.iter_mut().zip(weighed).for_each(|(b, more)| b.posterior = b.posterior.plus(&more));
         }
     }
-    let gains = sum.iter().map(|b| b.prior.less(&b.posterior).max(b.posterior.less(&b.prior))).enumerate();
+    let gains = sum.iter().map(Belief::change).enumerate();
     let largest = gains.reduce(|a, b| if b.1 > a.1 { b } else { a });
     match (largest, told.first()) {
         (Some((about, gain)), Some((first, _))) => {

@@ -13,9 +13,11 @@
 //! learnt from all groups (Dirichlet priors, `prior` for every value of a quasi-identifier), and weighs every way to deal
 //! the values of the groups to their people by its likelihood.
 //!
-//! Where there are few ways, all are counted, exactly. Otherwise they are sampled: values of two people of a group are
-//! swapped, and the swap is kept with the ratio of the likelihoods (Metropolis), everybody once in a sweep; in eight chains
-//! that start from an expectation-maximization of the same model.
+//! - `method = "sample"`: where there are few ways, all are counted, exactly. Otherwise they are sampled: values of two
+//!   people of a group are swapped, and the swap is kept with the ratio of the likelihoods (Metropolis), everybody once in a
+//!   sweep; in eight chains that start from what `fit` finds.
+//! - `method = "fit"`: the probabilities are fitted by expectation-maximization, and applied in each group so that people
+//!   and values add up. Faster, and without a standard error.
 //!
 //! Records of a class that are nobody's of the register belong to strangers, of whom nothing is learnt. If more people fit
 //! a class than it has records, some are not in it; what is believed of them is believed in case they are. Every release
@@ -28,8 +30,11 @@
 //!
 //! ## Limits
 //! Quasi-identifiers that go together (age and marital status) are counted as if they were independent, so beliefs may be
-//! too strong. People who fit several classes take no part; of them what counting tells is believed. A chain that does not
-//! get everywhere shows as a large standard error: raise `sweeps`.
+//! too strong, and what is learnt from many of them may be how they go together with each other: then `fit`, which stays
+//! near what the counts of the groups say, can guess more values right. In census data anatomized at ℓ = 5 the likeliest
+//! of 14 occupations was right for 30 % of people with `sample` and for 34 % with `fit`, and for 20 % by counting. People
+//! who fit several classes take no part; of them what counting tells is believed. A chain that does not get everywhere
+//! shows as a large standard error: raise `sweeps`.
 //!
 //! ## Reference
 //! Kifer, "Attacks on privacy and deFinetti's theorem", 2009; Cormode, Li, Li and Srivastava, "Minimizing minimality and
@@ -38,6 +43,7 @@
 mod chain;
 mod deal;
 mod exact;
+mod fit;
 
 use super::attribute_linkage::believed;
 use super::{Attack, Beliefs, Crowd, Figure, Needs, Report, Scene};
@@ -60,6 +66,12 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
             about: "how often every value of a quasi-identifier counts as seen with every sensitive value beforehand",
         },
         Parameter {
+            name: "method",
+            kind: Kind::Choice(&["sample", "fit"]),
+            default: Some("sample"),
+            about: "how what is learnt is found",
+        },
+        Parameter {
             name: "sweeps",
             kind: Kind::Count(1),
             default: Some("100"),
@@ -72,12 +84,14 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
             return Err(Problem::new("`prior` of `definetti` must be above 0")
                 .hint("what was never seen would be impossible; use a small number such as 0.1"));
         }
-        Ok(Box::new(DeFinetti { prior, sweeps: p.count("sweeps") }))
+        Ok(Box::new(DeFinetti { prior, fit: p.word("method") == "fit", sweeps: p.count("sweeps") }))
     },
 };
 
 struct DeFinetti {
     prior: Ratio,
+    /// By fitting rather than sampling.
+    fit: bool,
     sweeps: u64,
 }
 
@@ -121,11 +135,12 @@ impl Attack for DeFinetti {
         for release in 0..scene.releases.len() {
             let deal = self.deal(scene, crowd.as_ref(), release)?;
             let told = |done, of: u64| progress(release as u64 * of + done, all * of);
-            let posterior = match exact::count(&deal, self.prior) {
-                Some(exactly) => Posterior { believed: exactly.iter().map(|p| p.to_f64()).collect(), errors: None },
-                None => chain::sample(&deal, self.prior.to_f64(), self.sweeps, scene.seed, &told),
-            };
-            notes.extend(self.notes(scene, &deal, &posterior, release));
+            let (posterior, how) = self.learn(&deal, scene.seed, &told);
+            notes.push(format!("{}: {how}", scene.releases[release].name));
+            if deal.elsewhere > 0 {
+                let people = deal.elsewhere;
+                notes.push(format!("{people} people fit several classes; of them, what counting tells is believed"));
+            }
             match &crowd {
                 Some(crowd) => {
                     let found = opinions_of(scene, crowd, release, &deal, &posterior);
@@ -156,19 +171,18 @@ impl DeFinetti {
         }
     }
 
-    fn notes(&self, scene: &Scene, deal: &Deal, posterior: &Posterior, release: usize) -> Vec<String> {
-        let name = &scene.releases[release].name;
-        let mut notes = vec![match &posterior.errors {
-            None => format!("{name}: all ways to deal the values were counted, exactly"),
-            Some(_) => format!("{name}: {} chains of {} samples", chain::CHAINS, self.sweeps),
-        }];
-        if deal.elsewhere > 0 {
-            notes.push(format!(
-                "{name}: {} people fit several classes; of them, counting alone is believed",
-                deal.elsewhere
-            ));
+    /// What is believed, and how it was found.
+    fn learn(&self, deal: &Deal, seed: u64, progress: &(dyn Fn(u64, u64) + Sync)) -> (Posterior, String) {
+        if self.fit {
+            let believed = fit::expected(deal, self.prior.to_f64());
+            return (Posterior { believed, errors: None }, "fitted by expectation-maximization".into());
         }
-        notes
+        if let Some(exactly) = exact::count(deal, self.prior) {
+            let believed = exactly.iter().map(|p| p.to_f64()).collect();
+            return (Posterior { believed, errors: None }, "all ways to deal the values were counted, exactly".into());
+        }
+        let posterior = chain::sample(deal, self.prior.to_f64(), self.sweeps, seed, progress);
+        (posterior, format!("{} chains of {} samples; `error` is the standard error", chain::CHAINS, self.sweeps))
     }
 }
 

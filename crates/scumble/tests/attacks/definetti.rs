@@ -3,17 +3,14 @@
 use super::cases::{
     Person, anatomized, attack, believed, figure, generalized, near, orders, people, register, run, scene,
 };
+use super::data;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scumble::attack::{Scene, score};
-use scumble::catalogue::{ALGORITHMS, Parameters};
-use scumble::encode::encode;
-use scumble::publish::{Outcome, make};
 use scumble::register::{Register, RegisterColumn};
-use scumble::table::{Attribute, Table};
+use scumble::table::Table;
 use scumble::taxonomy::{Rule, parse_rows};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 /// Label of people who are not in the release.
 const ABSENT: u32 = 10;
@@ -149,6 +146,26 @@ fn threads_change_nothing() {
     assert!(figure(&one, "mean_gain") > 0.15);
 }
 
+/// What is fitted adds up: for everybody, and for every value of a group.
+#[test]
+fn what_is_fitted_keeps_to_the_counts() {
+    for seed in 0..30 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let people = people(&mut rng, 4, 9, 4);
+        let register = register(&people);
+        let scene = scene(generalized(&people), Some(&register));
+        let report = run("definetti", &[("method", "fit")], &scene);
+        let found: Vec<[f64; 10]> = (0..people.len()).map(|row| believed(&scene, &report, row)).collect();
+        assert!(found.iter().all(|p| near(p.iter().sum(), 1.0)), "seed {seed}");
+        for person in &people {
+            let mut rows = (0..people.len()).filter(|&row| people[row].group == person.group);
+            let sum: f64 = rows.clone().map(|row| found[row][person.value as usize]).sum();
+            let count = rows.by_ref().filter(|&row| people[row].value == person.value).count() as f64;
+            assert!((sum - count).abs() < 0.1, "seed {seed}: {sum} for {count}");
+        }
+    }
+}
+
 /// Without people to look for, the records themselves are attacked; and classes that do not show who is in them cannot be.
 #[test]
 fn records_are_people_too() {
@@ -167,26 +184,17 @@ const ADULT: [&str; 8] =
 
 /// Adult with flat taxonomies, its rows as a register, and the occupation of each row.
 fn adult() -> Option<(Table, Register, Vec<String>)> {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var_os("SCUMBLE_DATA").map_or_else(|| PathBuf::from(beside), PathBuf::from);
-    let Ok(text) = std::fs::read_to_string(folder.join("adult/adult.csv")) else {
-        println!("skipped: there are no data at {}", folder.display());
-        return None;
-    };
-    let rows = parse_rows("adult", &text).expect("a table");
+    let rows = parse_rows("adult", &data::read("adult/adult.csv")?).expect("a table");
     let (mut attributes, mut codes, mut columns) = (Vec::new(), Vec::new(), Vec::new());
     for name in ADULT.into_iter().chain(["occupation"]) {
         let at = rows[0].iter().position(|h| h == name).expect("the column");
-        let mut texts: Vec<String> = rows[1..].iter().map(|r| r[at].clone()).collect();
-        texts.sort_unstable();
-        texts.dedup();
-        let values: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let (taxonomy, leaves) = encode(name, &Rule::Flat, None, &values, &[]).expect("flat");
-        let place = |r: &Vec<String>| texts.binary_search(&r[at]).expect("its own");
-        codes.push(rows[1..].iter().map(|r| leaves[place(r)]).collect());
-        attributes.push(Attribute::new(name, taxonomy));
-        let codes = rows[1..].iter().map(|r| place(r) as u32).collect();
-        columns.push(RegisterColumn { name: name.into(), codes, texts });
+        let texts: Vec<&str> = rows[1..].iter().map(|r| r[at].as_str()).collect();
+        let (attribute, of_rows) = data::encoded(name, &Rule::Flat, None, &texts);
+        let leaf = |code: u32| attribute.taxonomy.leaf(code).to_owned();
+        let texts = (0..attribute.taxonomy.leaves() as u32).map(leaf).collect();
+        columns.push(RegisterColumn { name: name.into(), codes: of_rows.clone(), texts });
+        attributes.push(attribute);
+        codes.push(of_rows);
     }
     let occupations = columns.pop().expect("the last");
     let truth = occupations.codes.iter().map(|&code| occupations.texts[code as usize].clone()).collect();
@@ -199,11 +207,8 @@ fn adult() -> Option<(Table, Register, Vec<String>)> {
 #[test]
 fn occupations_of_adult_are_learnt() {
     let Some((table, register, truth)) = adult() else { return };
-    let entry = ALGORITHMS.iter().find(|e| e.name == "anatomy").expect("is in the catalogue");
-    let given = [("l".to_owned(), "5".to_owned()), ("attribute".to_owned(), "occupation".to_owned())];
-    let parameters = Parameters::read("anatomy", entry.parameters, &given.into()).expect("right");
-    let algorithm = (entry.build)(&parameters).expect("possible");
-    let Outcome::Made(made) = make(&table, &*algorithm, &[], 1, &|_, _| true) else { panic!("it refused") };
+    let goal = [data::model("distinct-l-diversity", &[("l", "5")])];
+    let made = data::publish(&table, "anatomy", &[("l", "5")], &goal);
     let scene: Scene = scene(made.release, Some(&register));
     let code = |text: &String| scene.values.iter().position(|v| v == text).map(|v| v as u32);
     let truth: Vec<Option<u32>> = truth.iter().map(code).collect();
@@ -214,9 +219,8 @@ fn occupations_of_adult_are_learnt() {
         report.figures.iter().chain(&scored).for_each(|f| println!("{name} {} = {}", f.name, f.value));
         scored.iter().find(|f| f.name == "right").expect("a score").value
     };
-    let started = std::time::Instant::now();
     let learnt = right("definetti", &[("sweeps", "20")]);
-    println!("{:?}", started.elapsed());
+    let fitted = right("definetti", &[("method", "fit")]);
     let counted = right("attribute-linkage", &[]);
-    assert!(counted < 0.25 && learnt > counted + 0.05, "{learnt} and {counted}");
+    assert!(counted < 0.25 && learnt > counted + 0.05 && fitted > counted + 0.1, "{learnt}, {fitted} and {counted}");
 }

@@ -91,7 +91,7 @@ impl People {
                 Some(&number) => number,
                 None if self.register.is_some() => {
                     return Err(Problem::new(format!("`{name}` is not in the register"))
-                        .hint(did_you_mean(&name, self.names.iter().map(String::as_str).take(1000))));
+                        .hint("write names as the register does, those with spaces in quotes, as in 'Ann Lee'"));
                 }
                 None => {
                     self.names.push(name.clone());
