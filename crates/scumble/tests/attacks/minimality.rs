@@ -89,8 +89,11 @@ fn the_toy_of_the_paper() {
     }
 }
 
-/// People of a class with the same quasi-identifiers, and the posterior of each value, by trying all permutations.
-fn brute_force(table: &Table, made: &Made, policy: &Policy) -> Vec<(usize, Vec<u32>, Vec<(u32, Fraction)>)> {
+/// A class, quasi-identifiers, and the posterior of each value.
+type Told = (usize, Vec<u32>, Vec<(u32, Fraction)>);
+
+/// The posteriors by trying all permutations.
+fn brute_force(table: &Table, made: &Made, policy: &Policy) -> Vec<Told> {
     let scumble::release::Form::Generalized(form) = &made.form else { panic!("generalized") };
     let mut records: Vec<(usize, Vec<u32>, u32)> = Vec::new();
     for (class, members) in form.classes.iter().enumerate() {

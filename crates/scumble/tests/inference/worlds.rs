@@ -86,8 +86,8 @@ fn maximum_entropy_may_understate() {
     let distance = found.compare(&evidence, &entropy);
     assert!((distance.understated.0 - (2.0 / 3.0 - p)).abs() < 1e-9);
     assert!((distance.overstated.0 - (2.0 / 3.0 - p)).abs() < 1e-9);
-    let mean = ((2.0 / 3.0 - p) + (2.0 / 3.0 - p) + 2.0 * (1.0 / 3.0 - p / 2.0)) / 5.0;
-    assert!(distance.mean > 0.0 && (distance.mean - mean).abs() < 0.05, "{} {mean}", distance.mean);
+    let mean = (3.0 * (2.0 / 3.0 - p) + 2.0 * (1.0 / 3.0 - p / 2.0)) / 5.0;
+    assert!((distance.mean - mean).abs() < 1e-9);
 }
 
 #[test]
@@ -152,10 +152,9 @@ fn drawn_worlds_agree_with_enumeration_within_their_error() {
         squares += errors.iter().map(|e| e * e).sum::<f64>();
     }
     let mean = squares / f64::from(outcomes);
-    println!("{parts} parts, {unfound} unfound, {off} off, {outcomes} outcomes, mean square {mean}");
     assert!(parts > 100 && unfound <= 3 && off == 0, "{parts} parts, {unfound} unfound, {off} off");
     // Neither bold nor timid.
-    assert!(mean > 0.1 && mean < 1.5, "{mean}");
+    assert!(mean > 0.3 && mean < 1.5, "{mean}");
 }
 
 #[test]
