@@ -11,5 +11,7 @@ mod definetti;
 mod linkage;
 #[path = "attacks/made.rs"]
 mod made;
+#[path = "attacks/minimality.rs"]
+mod minimality;
 #[path = "laws/worst.rs"]
 mod worst;

@@ -14,6 +14,7 @@ mod implications;
 mod inference;
 mod intersection;
 mod locate;
+pub mod minimality;
 mod naming;
 mod negation;
 mod record_linkage;

@@ -6,8 +6,11 @@
 //! is an estimate, and says how far it may be off.
 //!
 //! Limits. In principle two worlds may differ in so many people at once that no block leads from one to the other; chains
-//! that stay apart show in [`Sampled::r_hat`], but chains that all missed the same worlds would not. An outcome that no
-//! chain has seen gets an error of one in the number of redraws, not of nothing.
+//! that stay apart or stand still show in [`Sampled::unsettled`], but chains that all missed the same worlds would not. Give
+//! only outcomes that are possible ([`crate::inference::forced`]): a value that is certain looks like a chain that is stuck.
+//! Where thousands of people are counted together in groups that cross (two releases in independent groups of ten), blocks
+//! hardly ever contain a cycle along which values can move, most people stay unsettled, and the answer is no better than a
+//! few worlds taken at random.
 
 use crate::algorithm::Progress;
 use crate::exact::Fraction;
@@ -20,7 +23,6 @@ use programme::Programme;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use start::Found;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tally::Tally;
@@ -29,7 +31,7 @@ mod blocks;
 mod chain;
 mod graph;
 mod programme;
-mod start;
+mod repair;
 mod tally;
 
 /// How worlds are counted and drawn.
@@ -39,6 +41,8 @@ pub struct Options {
     pub seed: u64,
     /// How many people are redrawn, in all chains together. Parts with many people get at least a few redraws each.
     pub budget: u64,
+    /// How many moves for each person the search for a first world may take.
+    pub search: u64,
     /// A part is counted exactly if that takes at most so many states.
     pub states: usize,
     /// A block of people is as large as can be redrawn with so many states.
@@ -47,7 +51,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 0, budget: 20_000_000, states: 1 << 20, block: 1 << 12 }
+        Options { seed: 0, budget: 1_000_000, search: 20_000, states: 1 << 20, block: 1 << 10 }
     }
 }
 
@@ -85,7 +89,8 @@ pub struct Sampled {
     pub largest_error: f64,
     /// The largest split R̂: 1 if halves of chains agree with each other as well as with themselves.
     pub r_hat: f64,
-    /// People with an outcome whose R̂ is above 1.1: do not believe these.
+    /// People with an outcome whose R̂ is above 1.1, or that every redraw ruled out or forced: chains may be stuck. Do not
+    /// believe these.
     pub unsettled: u64,
     /// As many independent worlds would give an estimate of the same error, for the outcome with the fewest.
     pub effective: f64,
@@ -211,13 +216,14 @@ impl Worlds {
 
     fn estimate(&mut self, part: &Component, chains: &[Tally], sampled: &mut Sampled) {
         for (kind, k) in (0u32..).zip(part.evidence.kinds()) {
-            let mut r_hat = 1.0f64;
+            let (mut r_hat, mut stuck) = (1.0f64, false);
             for local in part.evidence.outcomes_of(kind) {
                 let estimate = tally::estimate(chains, kind, local);
                 let outcome = part.outcomes[local as usize] as usize;
                 (self.probability[outcome], self.error[outcome]) = (estimate.share, estimate.error);
                 self.fraction[outcome] = None;
                 r_hat = r_hat.max(estimate.r_hat);
+                stuck |= estimate.stuck;
                 sampled.largest_error = sampled.largest_error.max(estimate.error);
                 let spread = estimate.share * (1.0 - estimate.share);
                 if spread > 0.0 {
@@ -225,7 +231,7 @@ impl Worlds {
                 }
             }
             sampled.r_hat = sampled.r_hat.max(r_hat);
-            sampled.unsettled += if r_hat > 1.1 { u64::from(k.people) } else { 0 };
+            sampled.unsettled += if stuck || r_hat > 1.1 { u64::from(k.people) } else { 0 };
         }
     }
 
@@ -310,12 +316,8 @@ fn sample(
     let chain = |chain: usize| {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(number * CHAINS as u64 + chain as u64);
-        let world = match start::find(&part.evidence, &mut rng, options.budget) {
-            Found::World(world) => world,
-            Found::Nothing => return Err(NoWorlds::Contradiction),
-            Found::GaveUp => return Err(NoWorlds::NotFound { people }),
-        };
-        let chain = Chain::new(&part.evidence, &graph, world, rng, options.block);
+        let world = repair::find(&part.evidence, &graph, &mut rng, options.search.saturating_mul(people));
+        let chain = Chain::new(&graph, world.ok_or(NoWorlds::NotFound { people })?, rng, options.block);
         chain.run(sweeps, || watch.go_on(people)).ok_or(NoWorlds::Stopped)
     };
     (0..CHAINS).into_par_iter().map(chain).collect()

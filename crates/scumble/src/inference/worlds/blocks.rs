@@ -119,3 +119,54 @@ impl Blocks {
         &self.evidence
     }
 }
+
+/// Who has what, as far as it goes.
+pub(super) struct Assignment<'a> {
+    pub(super) evidence: &'a Evidence,
+    /// People with each outcome.
+    pub(super) world: Vec<u32>,
+    /// How many people each fact counts.
+    pub(super) counts: Vec<u64>,
+}
+
+impl<'a> Assignment<'a> {
+    /// Nobody has anything.
+    pub(super) fn new(evidence: &'a Evidence) -> Assignment<'a> {
+        Assignment { evidence, world: vec![0; evidence.outcomes().len()], counts: vec![0; evidence.facts().len()] }
+    }
+
+    /// So many more people have the outcome.
+    pub(super) fn give(&mut self, outcome: u32, n: u32) {
+        self.world[outcome as usize] += n;
+        self.evidence.facts_of(outcome).iter().for_each(|&f| self.counts[f as usize] += u64::from(n));
+    }
+
+    /// So many fewer.
+    pub(super) fn take(&mut self, outcome: u32, n: u32) {
+        self.world[outcome as usize] -= n;
+        self.evidence.facts_of(outcome).iter().for_each(|&f| self.counts[f as usize] -= u64::from(n));
+    }
+
+    /// Takes the outcomes of some people away, whoever they are.
+    pub(super) fn take_from(&mut self, redrawn: &Redrawn, rng: &mut ChaCha8Rng) -> Vec<(u32, u32)> {
+        let mut left = self.evidence.kinds()[redrawn.kind as usize].people;
+        let mut wanted = redrawn.people;
+        let mut taken = Vec::new();
+        for outcome in self.evidence.outcomes_of(redrawn.kind) {
+            // Each of the people with the outcome is among those wanted, as likely as anybody who is left.
+            let mut n = 0;
+            for _ in 0..self.world[outcome as usize] {
+                if wanted == left || (wanted > 0 && rng.random_range(0..left) < wanted) {
+                    n += 1;
+                    wanted -= 1;
+                }
+                left -= 1;
+            }
+            if n > 0 {
+                taken.push((outcome, n));
+                self.take(outcome, n);
+            }
+        }
+        taken
+    }
+}

@@ -1,11 +1,10 @@
 //! Worlds one after another: a block of people is redrawn uniformly given everybody else, again and again.
 
-use super::blocks::{Blocks, Redrawn};
+use super::blocks::{Assignment, Blocks, Redrawn};
 use super::graph::Graph;
 use super::programme::Programme;
 use super::tally::Tally;
 use crate::inference::Evidence;
-use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
@@ -24,9 +23,7 @@ pub(super) struct Chain<'a> {
     evidence: &'a Evidence,
     graph: &'a Graph,
     rng: ChaCha8Rng,
-    /// People with each outcome, and how many each fact counts.
-    world: Vec<u32>,
-    counts: Vec<u64>,
+    world: Assignment<'a>,
     blocks: Blocks,
     /// How many people a block should have, and how many states and edges it may.
     size: u32,
@@ -47,20 +44,11 @@ struct Cost {
 
 impl<'a> Chain<'a> {
     /// A chain from a world.
-    pub(super) fn new(
-        evidence: &'a Evidence,
-        graph: &'a Graph,
-        world: Vec<u32>,
-        rng: ChaCha8Rng,
-        limit: usize,
-    ) -> Chain<'a> {
+    pub(super) fn new(graph: &'a Graph, world: Assignment<'a>, rng: ChaCha8Rng, limit: usize) -> Chain<'a> {
+        let evidence = world.evidence;
         let (kinds, outcomes, facts) = (evidence.kinds().len(), evidence.outcomes().len(), evidence.facts().len());
-        let mut counts = vec![0; facts];
-        for (outcome, &n) in (0u32..).zip(&world) {
-            evidence.facts_of(outcome).iter().for_each(|&f| counts[f as usize] += u64::from(n));
-        }
         let (tally, blocks) = (Tally::new(kinds, outcomes), Blocks::new(kinds, facts));
-        Chain { evidence, graph, rng, world, counts, blocks, size: 8, limit, cost: Cost::default(), tally }
+        Chain { evidence, graph, rng, world, blocks, size: 8, limit, cost: Cost::default(), tally }
     }
 
     /// Redraws everybody until the chain has forgotten where it began, then so many times for each batch. `None` if
@@ -110,11 +98,11 @@ impl<'a> Chain<'a> {
 
     /// Redraws the people of a block, or of a first part of it that is small enough.
     fn redraw(&mut self, block: &[Redrawn], half: Option<usize>) {
-        let mut taken: Vec<Vec<(u32, u32)>> = block.iter().map(|redrawn| self.take(redrawn)).collect();
+        let mut taken: Vec<_> = block.iter().map(|r| self.world.take_from(r, &mut self.rng)).collect();
         let mut size = block.len();
         self.cost.blocks += 1;
         while size > 0 {
-            let evidence = self.blocks.evidence(self.evidence, &block[..size], &self.counts);
+            let evidence = self.blocks.evidence(self.evidence, &block[..size], &self.world.counts);
             let graph = Graph::new(evidence);
             let order = graph.order(usize::MAX).unwrap_or_default();
             if let Some(programme) = Programme::new(evidence, &graph, &order, self.limit) {
@@ -124,7 +112,7 @@ impl<'a> Chain<'a> {
             self.cost.too_large += u64::from(size == block.len());
             size /= 2;
             for (outcome, n) in taken.drain(size..).flatten() {
-                self.give(outcome, n);
+                self.world.give(outcome, n);
             }
         }
         // Those who were left as they are count as they are. Whether they were left depends on the others, so that leaving
@@ -133,7 +121,7 @@ impl<'a> Chain<'a> {
             for redrawn in &block[size..] {
                 let people = f64::from(self.evidence.kinds()[redrawn.kind as usize].people);
                 let outcomes = self.evidence.outcomes_of(redrawn.kind);
-                let shares = outcomes.map(|o| (o, f64::from(self.world[o as usize]) / people));
+                let shares = outcomes.map(|o| (o, f64::from(self.world.world[o as usize]) / people));
                 self.tally.count(redrawn.kind, half, shares);
             }
         }
@@ -154,44 +142,13 @@ impl<'a> Chain<'a> {
                 let range = self.evidence.outcomes_of(redrawn.kind);
                 let expected = people[at..].iter().map(|n| n / ahead[0][0]);
                 at += range.len();
-                let shares = range.zip(expected).map(|(o, n)| (o, (f64::from(self.world[o as usize]) + n) / all));
+                let shares = range.zip(expected).map(|(o, n)| (o, (f64::from(self.world.world[o as usize]) + n) / all));
                 self.tally.count(redrawn.kind, half, shares);
             }
         }
         let outcomes: Vec<u32> = outcomes().collect();
         let mut given = Vec::with_capacity(block.len());
         programme.draw(&ahead, &mut self.rng, |outcome, n| given.push((outcomes[outcome as usize], n)));
-        given.into_iter().for_each(|(outcome, n)| self.give(outcome, n));
-    }
-
-    /// Takes the outcomes of some people of a kind away, whoever they are.
-    fn take(&mut self, redrawn: &Redrawn) -> Vec<(u32, u32)> {
-        let outcomes = self.evidence.outcomes_of(redrawn.kind);
-        let mut left = self.evidence.kinds()[redrawn.kind as usize].people;
-        let mut wanted = redrawn.people;
-        let mut taken = Vec::new();
-        for outcome in outcomes {
-            // Each of the people with the outcome is among those wanted, as likely as anybody who is left.
-            let (have, mut n) = (self.world[outcome as usize], 0);
-            for _ in 0..have {
-                if wanted == left || (wanted > 0 && self.rng.random_range(0..left) < wanted) {
-                    n += 1;
-                    wanted -= 1;
-                }
-                left -= 1;
-            }
-            if n > 0 {
-                taken.push((outcome, n));
-                self.world[outcome as usize] -= n;
-                let facts = self.evidence.facts_of(outcome).iter();
-                facts.for_each(|&f| self.counts[f as usize] -= u64::from(n));
-            }
-        }
-        taken
-    }
-
-    fn give(&mut self, outcome: u32, n: u32) {
-        self.world[outcome as usize] += n;
-        self.evidence.facts_of(outcome).iter().for_each(|&f| self.counts[f as usize] += u64::from(n));
+        given.into_iter().for_each(|(outcome, n)| self.world.give(outcome, n));
     }
 }

@@ -61,7 +61,12 @@ pub(super) struct Estimate {
     pub(super) share: f64,
     pub(super) error: f64,
     pub(super) r_hat: f64,
+    /// Whether no redraw ever gave it another chance: it may be so, or the chains may be stuck.
+    pub(super) stuck: bool,
 }
+
+/// Variances below this are rounding.
+const SAME: f64 = 1e-12;
 
 /// The estimate of an outcome of a kind from several chains.
 pub(super) fn estimate(chains: &[Tally], kind: u32, outcome: u32) -> Estimate {
@@ -78,14 +83,22 @@ pub(super) fn estimate(chains: &[Tally], kind: u32, outcome: u32) -> Estimate {
     let between = variance_of(halves().map(|h| h.shares[at] / count(h)));
     let redraws: f64 = halves().map(count).sum();
     let n = redraws / halves().count() as f64;
-    let r_hat = match (within > 1e-20, between > 1e-20) {
+    let r_hat = match (within > SAME, between > SAME) {
         (true, _) => (((n - 1.0) / n * within + between) / within).sqrt(),
         (false, true) => f64::INFINITY,
         (false, false) => 1.0,
     };
-    // Where every redraw gave the same, something else may just not have come up.
-    let error = within_batches.max(between_chains).sqrt().max(if within > 1e-20 { 0.0 } else { 1.0 / (redraws + 2.0) });
-    Estimate { share: sum / f64::from(batches), error, r_hat }
+    let share = sum / f64::from(batches);
+    let constant = within <= SAME;
+    let stuck = constant && !(1e-12..=1.0 - 1e-12).contains(&share);
+    // Where every redraw gave the same, something else may just not have come up; where chains are stuck, each of them is
+    // worth one draw.
+    let least = match (constant, stuck) {
+        (_, true) => 1.0 / (chains.len() as f64 + 2.0),
+        (true, _) => 1.0 / (redraws + 2.0),
+        (false, _) => 0.0,
+    };
+    Estimate { share, error: within_batches.max(between_chains).sqrt().max(least), r_hat, stuck }
 }
 
 /// The sample variance of n numbers with this sum and sum of squares; rounding does not make it negative.
