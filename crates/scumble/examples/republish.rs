@@ -63,12 +63,13 @@ fn main() {
     let took = start.elapsed().as_secs_f64();
     match beliefs {
         Ok(b) => println!(
-            "maximum entropy: {:.3} nats, violation {:.1e}, {} parts, {} Newton steps, {} more impossible, in {took:.3} s",
+            "maximum entropy: {:.3} nats, violation {:.1e}, {} parts, {} Newton steps, {} more impossible, {} vanishing, in {took:.3} s",
             b.entropy,
             b.violation,
             b.parts,
             b.iterations,
-            b.excluded.len()
+            b.excluded.len(),
+            b.vanishing.len()
         ),
         Err(Unsolved::Suspects(s)) => println!("maximum entropy: {} suspects, in {took:.3} s", s.len()),
         Err(Unsolved::Contradiction(_)) => println!("maximum entropy: a contradiction, in {took:.3} s"),

@@ -81,7 +81,7 @@ impl Attack for JointInference {
         let evidence = scene.evidence()?;
         let found = infer(&evidence, progress).map_err(|failure| refused(scene, &evidence, &failure))?;
         let worlds = self.count_worlds(scene, &evidence, &found, progress)?;
-        let beliefs = of_kinds(crowd, |kind| found.beliefs.values(&evidence, kind));
+        let beliefs = of_kinds(crowd, &evidence, &found, |kind| found.beliefs.values(&evidence, kind));
         let (mut figures, mut chart) = beliefs.summary(crowd);
         chart.title = "Inference over all releases".into();
         chart.lines[0].0 = "maximum entropy".into();
@@ -165,6 +165,13 @@ impl JointInference {
                 found.forced.undecided.len()
             ));
         }
+        if !found.beliefs.vanishing.is_empty() {
+            notes.push(format!(
+                "{} possibilities are believed with nothing, because their probability fell steadily towards zero; that they are \
+                 impossible is likely and not proven",
+                found.beliefs.vanishing.len()
+            ));
+        }
         vec![
             Figure::count("fewest", fewest as u64, "possible values of a person, at least"),
             Figure::count("one_or_two", people(&|k| values(k).count() <= 2), "people with at most two possible values"),
@@ -240,7 +247,7 @@ impl JointInference {
         worlds: &Worlds,
         notes: &mut Vec<String>,
     ) -> (Beliefs, Vec<Figure>) {
-        let shares = of_kinds(crowd, |kind| {
+        let shares = of_kinds(crowd, evidence, found, |kind| {
             let mut sums: Vec<(u32, f64)> = Vec::new();
             for o in evidence.outcomes_of(kind) {
                 let (value, p) = (evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
@@ -280,10 +287,17 @@ impl JointInference {
     }
 }
 
-/// Beliefs about the kinds of the register. What is unknown because somebody is in no release is no belief.
-fn of_kinds<I: IntoIterator<Item = (u32, f64)>>(crowd: &Crowd, values: impl Fn(u32) -> I) -> Beliefs {
+/// Beliefs about the kinds of the register, in the values that are possible. What is unknown because somebody is in no
+/// release is no belief.
+fn of_kinds<I: IntoIterator<Item = (u32, f64)>>(
+    crowd: &Crowd,
+    evidence: &Evidence,
+    found: &Inference,
+    values: impl Fn(u32) -> I,
+) -> Beliefs {
     Beliefs::new((0..crowd.kinds.len() as u32).map(|kind| {
-        let known = values(kind).into_iter().filter(|&(v, p)| v != Outcome::UNKNOWN && p > 0.0);
+        let possible: Vec<u32> = found.forced.values(evidence, kind).filter(|&v| v != Outcome::UNKNOWN).collect();
+        let known = values(kind).into_iter().filter(|(v, _)| possible.contains(v));
         known.collect::<Vec<_>>()
     }))
 }

@@ -33,6 +33,9 @@ pub struct Beliefs {
     pub parts: usize,
     /// Outcomes that were given as possible and were proven impossible on the way, rising.
     pub excluded: Vec<u32>,
+    /// Outcomes that are given no probability although no proof was found that they are impossible, rising: what they had
+    /// fell steadily towards zero.
+    pub vanishing: Vec<u32>,
 }
 
 /// Why there is no belief.
@@ -109,6 +112,7 @@ fn collect(
         iterations: 0,
         parts,
         excluded: Vec::new(),
+        vanishing: Vec::new(),
     };
     let mut suspects: Option<Vec<u32>> = None;
     for (part, answer) in solved {
@@ -128,6 +132,7 @@ fn collect(
         return Err(Unsolved::Suspects(suspects));
     }
     beliefs.excluded.sort_unstable();
+    beliefs.vanishing.sort_unstable();
     let of = |kind: u32| {
         let outcomes = evidence.outcomes_of(kind);
         let probability = &beliefs.probability[outcomes.start as usize..outcomes.end as usize];
@@ -146,6 +151,7 @@ impl Beliefs {
             self.multiplier[fact as usize] = y;
         }
         self.excluded.extend(answer.excluded.into_iter().map(|o| part.outcomes[o as usize]));
+        self.vanishing.extend(answer.vanishing.into_iter().map(|o| part.outcomes[o as usize]));
         self.violation = self.violation.max(answer.violation);
         self.iterations = self.iterations.max(answer.iterations);
     }
@@ -163,6 +169,7 @@ struct Answer {
     probability: Vec<f64>,
     multiplier: Vec<f64>,
     excluded: Vec<u32>,
+    vanishing: Vec<u32>,
     violation: f64,
     iterations: u32,
 }
@@ -175,20 +182,23 @@ fn solve(component: &Component, report: &Report) -> Result<Answer, Unsolved> {
         (report.progress)(report.done.load(Ordering::Relaxed) + here.min(size), report.total);
     };
     let silent = |_: f64| ();
-    let answer = solve_part(component, if component.outcomes.len() >= LARGE { &advance } else { &silent });
+    let answer = solve_part(component, None, if component.outcomes.len() >= LARGE { &advance } else { &silent });
     let done = report.done.fetch_add(size, Ordering::Relaxed) + size;
     (report.progress)(done, report.total);
     answer
 }
 
-/// Solves a part; where that shows that outcomes are impossible, again what is left of it.
-fn solve_part(component: &Component, progress: &dyn Fn(f64)) -> Result<Answer, Unsolved> {
+/// Solves a part, from a guess of the multipliers if there is one; where that shows that outcomes are impossible, again
+/// what is left of it.
+fn solve_part(component: &Component, guess: Option<Vec<f64>>, progress: &dyn Fn(f64)) -> Result<Answer, Unsolved> {
     let part = Part::new(component);
-    let point = newton::solve(&part, progress);
+    let guess = guess.map(|guess| part.numbers.iter().map(|&f| guess[f as usize]).collect());
+    let point = newton::solve(&part, guess, progress);
     let mut answer = Answer {
         probability: vec![0.0; component.outcomes.len()],
         multiplier: vec![0.0; component.facts.len()],
         excluded: Vec::new(),
+        vanishing: Vec::new(),
         violation: point.violation,
         iterations: point.steps,
     };
@@ -197,14 +207,20 @@ fn solve_part(component: &Component, progress: &dyn Fn(f64)) -> Result<Answer, U
             answer.probability[part.outcomes[outcome] as usize] = point.mass[outcome] / part.people[kind];
         }
     }
+    (0..part.numbers.len()).for_each(|f| answer.multiplier[part.numbers[f] as usize] = point.multiplier[f]);
     match point.end {
-        newton::End::Converged => {
-            (0..part.numbers.len()).for_each(|f| answer.multiplier[part.numbers[f] as usize] = point.multiplier[f]);
-            Ok(answer)
-        }
+        newton::End::Converged => Ok(answer),
         newton::End::Proof(recession::Proof::Impossible(outcomes)) => {
             let excluded: Vec<u32> = outcomes.into_iter().map(|o| part.outcomes[o]).collect();
-            solve_without(component, excluded, progress)
+            let rest = solve_without(component, &excluded, &answer.multiplier, progress)?;
+            Ok(Answer { excluded: excluded.into_iter().chain(rest.excluded).collect(), ..rest })
+        }
+        newton::End::Vanishing(outcomes) => {
+            let vanishing: Vec<u32> = outcomes.into_iter().map(|o| part.outcomes[o]).collect();
+            // Without them there must be a belief; otherwise something was dropped that is needed.
+            let rest = solve_without(component, &vanishing, &answer.multiplier, progress);
+            let rest = rest.map_err(|_| Unsolved::Suspects(vanishing.clone()))?;
+            Ok(Answer { vanishing: vanishing.into_iter().chain(rest.vanishing).collect(), ..rest })
         }
         newton::End::Proof(recession::Proof::Contradiction(y)) => {
             let facts = part.numbers.iter().zip(y).filter(|&(_, y)| y != 0);
@@ -217,18 +233,25 @@ fn solve_part(component: &Component, progress: &dyn Fn(f64)) -> Result<Answer, U
     }
 }
 
-/// Solves a part without some outcomes, which may fall into parts.
-fn solve_without(component: &Component, excluded: Vec<u32>, progress: &dyn Fn(f64)) -> Result<Answer, Unsolved> {
+/// Solves a part without some outcomes, which may fall into parts, from the multipliers that it came to with them.
+fn solve_without(
+    component: &Component,
+    excluded: &[u32],
+    multiplier: &[f64],
+    progress: &dyn Fn(f64),
+) -> Result<Answer, Unsolved> {
     let mut possible = vec![true; component.outcomes.len()];
     excluded.iter().for_each(|&o| possible[o as usize] = false);
     let parts = component.evidence.components(&possible).ok_or_else(|| Unsolved::Contradiction(Vec::new()))?;
     let count = parts.len();
-    let solved = parts.iter().map(|part| (part, solve_part(part, progress))).collect();
+    let guess = |part: &Component| Some(part.facts.iter().map(|&f| multiplier[f as usize]).collect());
+    let solved = parts.iter().map(|part| (part, solve_part(part, guess(part), progress))).collect();
     let beliefs = collect(&component.evidence, &possible, count, solved)?;
     Ok(Answer {
         probability: beliefs.probability,
         multiplier: beliefs.multiplier,
-        excluded: excluded.into_iter().chain(beliefs.excluded).collect(),
+        excluded: beliefs.excluded,
+        vanishing: beliefs.vanishing,
         violation: beliefs.violation,
         iterations: beliefs.iterations,
     })

@@ -14,14 +14,14 @@ use std::ops::Range;
 pub const TOLERANCE: f64 = 1e-10;
 /// Outcomes less likely than this may be impossible.
 pub const SUSPECT: f64 = 1e-5;
-/// An answer with outcomes less likely than this is not believed.
-const INCREDIBLE: f64 = 1e-9;
 /// Logarithms of probabilities that change more in the last step have not settled.
 const RESTLESS: f64 = 0.05;
 /// Where outcomes are impossible, every step changes the logarithms of their probabilities by about one.
 const FALLING: f64 = 0.5;
 /// Where errors are larger, steps may be as large for other reasons.
 const SMALL: f64 = 1e-3;
+/// Outcomes that fall in so many steps after each other vanish: what is only unlikely settles in fewer.
+const STREAK: u32 = 4;
 const STEPS: u32 = 80;
 /// Products with the Hessian in one step.
 const PRODUCTS_PER_STEP: usize = 1000;
@@ -47,7 +47,9 @@ pub enum End {
     Converged,
     /// There is no optimum inside, as was proven.
     Proof(Proof),
-    /// Neither.
+    /// The probabilities of these outcomes fall steadily towards zero, but no proof was found that they are impossible.
+    Vanishing(Vec<usize>),
+    /// None of these.
     Stuck,
 }
 
@@ -94,25 +96,33 @@ impl Factors {
     }
 }
 
-/// Finds the multipliers; `progress` hears the error after every step.
-pub fn solve(part: &Part, progress: &dyn Fn(f64)) -> Point {
+/// Finds the multipliers, from a guess if there is one; `progress` hears the error after every step.
+pub fn solve(part: &Part, guess: Option<Vec<f64>>, progress: &dyn Fn(f64)) -> Point {
     let mut solver = Solver::new(part);
-    solver.scale();
+    match guess {
+        Some(multiplier) => {
+            solver.multiplier = multiplier;
+            solver.believe();
+        }
+        None => solver.scale(),
+    }
     let mut step = vec![0.0; part.bounds.len()];
-    let mut steps = 0;
+    let (mut steps, mut streak) = (0, 0);
     let end = loop {
         progress(solver.error);
         let (least, change) = if steps == 0 { (1.0, 0.0) } else { solver.unrest(&step) };
-        if solver.error <= TOLERANCE && least > INCREDIBLE && (least > SUSPECT || change < RESTLESS) {
+        if solver.error <= TOLERANCE && (least > SUSPECT || change < RESTLESS) {
             break End::Converged;
         }
         let falling = least < SUSPECT && change > FALLING && solver.error < SMALL;
-        let last = steps == STEPS || solver.error <= TOLERANCE && least <= INCREDIBLE;
+        let last = steps == STEPS;
         if let Some(proof) = if falling || last { recession::prove(part, &step) } else { None } {
             break End::Proof(proof);
         }
-        if last {
-            break End::Stuck;
+        streak = if falling { streak + 1 } else { 0 };
+        if last || streak == STREAK {
+            let vanishing = solver.vanishing(&step);
+            break if vanishing.is_empty() { End::Stuck } else { End::Vanishing(vanishing) };
         }
         let bounded = solver.direction(&mut step);
         if !bounded || !solver.search(&step) {
@@ -241,6 +251,18 @@ impl<'a> Solver<'a> {
             most = changes.fold(most, f64::max);
         }
         (least, most)
+    }
+
+    /// Unlikely outcomes whose logarithms fell in the last step as those of impossible ones do.
+    fn vanishing(&self, step: &[f64]) -> Vec<usize> {
+        let part = self.part;
+        let of_kind = |kind: usize| {
+            let change = |o: usize| part.facts_of(o).map(|f| step[f]).sum::<f64>();
+            let mean = part.outcomes_of(kind).map(|o| self.mass[o] * change(o)).sum::<f64>() / part.people[kind];
+            let unlikely = SUSPECT * part.people[kind];
+            part.outcomes_of(kind).filter(move |&o| self.mass[o] < unlikely && change(o) - mean < -FALLING)
+        };
+        (0..part.people.len()).flat_map(of_kind).collect()
     }
 
     /// Newton's step, for the facts that are not idle. False if the dual falls without end along it.
