@@ -249,7 +249,9 @@ impl JointInference {
     ) -> (Beliefs, Vec<Figure>) {
         let shares = of_kinds(crowd, evidence, found, |kind| {
             let mut sums: Vec<(u32, f64)> = Vec::new();
-            for o in evidence.outcomes_of(kind) {
+            // Nothing is believed of people whose worlds were neither counted nor drawn.
+            let known = evidence.outcomes_of(kind).all(|o| worlds.knows(o));
+            for o in evidence.outcomes_of(kind).filter(|_| known) {
                 let (value, p) = (evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
                 match sums.last_mut() {
                     Some((v, sum)) if *v == value => *sum += p,

@@ -39,7 +39,8 @@ mod tally;
 pub struct Options {
     /// The same seed draws the same worlds, with any number of threads.
     pub seed: u64,
-    /// How many people are redrawn, in all chains together. Parts with many people get at least a few redraws each.
+    /// How many people are redrawn, in all chains together; everybody at least a few times. Nobody if it is 0: then only
+    /// small parts are answered, see [`Worlds::knows`].
     pub budget: u64,
     /// How many moves for each person the search for a first world may take.
     pub search: u64,
@@ -66,7 +67,7 @@ const WIDTH: usize = 256;
 pub struct Worlds {
     /// Per outcome: how likely it is for a person of its kind.
     pub probability: Vec<f64>,
-    /// Per outcome: the standard error, 0 where it is exact.
+    /// Per outcome: the standard error, 0 where it is exact, infinite where nothing was found out.
     pub error: Vec<f64>,
     /// Per outcome: the exact share, where it is exact.
     pub fraction: Vec<Option<Fraction>>,
@@ -194,11 +195,18 @@ impl Worlds {
         if people == 0 {
             return Ok(());
         }
+        self.exact -= people;
+        if options.budget == 0 {
+            for &outcome in parts.iter().flat_map(|(_, part)| &part.outcomes) {
+                self.error[outcome as usize] = f64::INFINITY;
+                self.fraction[outcome as usize] = None;
+            }
+            return Ok(());
+        }
         let sweeps = (options.budget / (people * CHAINS as u64 * SWEEPS)).max(2);
         let watch = Watch::new(progress, people * CHAINS as u64 * SWEEPS * sweeps);
         let chains = parts.par_iter().map(|&(number, part)| sample(number, part, sweeps, options, &watch));
         let chains: Vec<Vec<Tally>> = chains.collect::<Result<_, _>>()?;
-        self.exact -= people;
         let mut sampled = Sampled {
             people,
             redraws: sweeps * chain::BATCHES,
@@ -235,12 +243,18 @@ impl Worlds {
         }
     }
 
-    /// How far a belief, a probability per outcome, is from the share of worlds.
+    /// Whether something is known of an outcome: it was counted or drawn.
+    pub fn knows(&self, outcome: u32) -> bool {
+        self.error[outcome as usize].is_finite()
+    }
+
+    /// How far a belief, a probability per outcome, is from the share of worlds, where that is known.
     pub fn compare(&self, evidence: &Evidence, belief: &[f64]) -> Distance {
         let mut distance = Distance::default();
-        let mut sum = 0.0;
+        let (mut sum, mut people) = (0.0, 0u64);
         for (kind, k) in (0u32..).zip(evidence.kinds()) {
-            for outcome in evidence.outcomes_of(kind) {
+            people += if evidence.outcomes_of(kind).all(|o| self.knows(o)) { u64::from(k.people) } else { 0 };
+            for outcome in evidence.outcomes_of(kind).filter(|&o| self.knows(o)) {
                 let o = outcome as usize;
                 let above = self.probability[o] - belief[o];
                 if above > distance.understated.0 {
@@ -253,7 +267,7 @@ impl Worlds {
                 sum += above.abs() / 2.0 * f64::from(k.people);
             }
         }
-        distance.mean = sum / (evidence.people().max(1) as f64);
+        distance.mean = sum / (people.max(1) as f64);
         distance
     }
 }

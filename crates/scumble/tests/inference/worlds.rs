@@ -158,6 +158,18 @@ fn drawn_worlds_agree_with_enumeration_within_their_error() {
 }
 
 #[test]
+fn without_a_budget_nothing_is_drawn() {
+    let evidence = naive::figure_1();
+    let told = run(&evidence, &drawn(1, 0));
+    let parts = evidence.components(&all(&evidence)).expect("there is a world");
+    let unknown: u64 = parts.iter().map(|p| p.evidence.people()).sum();
+    assert_eq!((told.exact, told.sampled), (evidence.people() - unknown, None));
+    let outcomes: usize = parts.iter().map(|p| p.outcomes.len()).sum();
+    assert_eq!((0..39).filter(|&o| !told.knows(o)).count(), outcomes);
+    assert!(told.compare(&evidence, &vec![0.0; 39]).mean <= 1.0);
+}
+
+#[test]
 fn the_same_worlds_are_drawn_with_any_number_of_threads() {
     let evidence = naive::figure_1();
     let with = |threads: usize| {
