@@ -5,7 +5,7 @@ mod statistics;
 use crate::show::{counted, grouped, table};
 use crate::{Answer, to_json, watch};
 use scumble::attack::{Figure, Membership, Unit};
-use scumble::problem::Problems;
+use scumble::problem::{Problem, Problems};
 use scumble_io::attack::{Attacked, Options, Outcome, Person, REGISTERS, attack};
 use scumble_io::publisher::Watcher;
 use scumble_io::why::{Because, Believed, Explained};
@@ -60,6 +60,9 @@ pub struct Arguments {
     /// Attack published counts, sums and means instead: a CSV file with the columns statistic, of, over, value
     #[arg(long, value_name = "FILE", conflicts_with = "releases")]
     statistics: Option<PathBuf>,
+    /// Attack what a policy would publish, knowing how it is made (`minimality`): the algorithm is run again on other worlds
+    #[arg(long, value_name = "POLICY", conflicts_with_all = ["releases", "statistics"])]
+    policy: Option<PathBuf>,
     /// A parameter of an attack (`scumble explain NAME` lists them)
     #[arg(long, value_name = "KEY=VALUE")]
     with: Vec<String>,
@@ -128,6 +131,16 @@ pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
         let answer = answer?;
         return Ok(Answer { text: statistics::shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() });
     }
+    if let Some(policy) = arguments.policy {
+        return minimality(
+            policy,
+            arguments.names,
+            arguments.with,
+            arguments.fail_on,
+            arguments.show_values,
+            arguments.adversary,
+        );
+    }
     let options = Options {
         with: arguments.with,
         fail_on: arguments.fail_on,
@@ -138,6 +151,28 @@ pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
         ..options(arguments.adversary, &watcher)
     };
     let answer = attack(&arguments.names, &options);
+    watcher.clear();
+    let answer = answer?;
+    Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() })
+}
+
+/// The attack on a policy.
+fn minimality(
+    policy: PathBuf,
+    names: Vec<String>,
+    with: Vec<String>,
+    fail_on: Vec<String>,
+    show_values: bool,
+    Adversary { attribute, seed, .. }: Adversary,
+) -> Result<Answer, Problems> {
+    if let Some(name) = names.iter().find(|n| *n != "minimality") {
+        let problem = Problem::new(format!("`{name}` attacks releases, not a policy"));
+        return Err(problem.hint("publish it and give `--release FOLDER`; `minimality` takes `--policy`").into());
+    }
+    let watcher = watch::Terminal::new();
+    let options =
+        scumble_io::minimality::Options { policy, attribute, with, fail_on, show_values, seed, watcher: &watcher };
+    let answer = scumble_io::minimality::attack(&options);
     watcher.clear();
     let answer = answer?;
     Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() })

@@ -86,14 +86,13 @@ fn worked(answer: &mut Answer) {
 
 fn experiments(arguments: &Arguments, only: Vec<String>) -> Result<Reproduced, Problems> {
     let watcher = watch::Terminal::new();
-    // The hospital is written where it can be read, and removed again.
-    let hospital = if arguments.data.is_none() { Some(Scratch::new()?) } else { None };
-    let (policy, base, data) = match (&arguments.data, &hospital) {
-        (Some(folder), _) => (adult(folder)?, folder.clone(), "Adult"),
-        (None, Some(scratch)) => (scratch.hospital()?, scratch.0.clone(), "the example hospital"),
-        (None, None) => unreachable!("there is a hospital where there is no data"),
+    // What the policies name is written where it can be read, and removed again.
+    let scratch = Scratch::new()?;
+    let (policy, data) = match &arguments.data {
+        Some(folder) => (scratch.adult(folder)?, "Adult"),
+        None => (scratch.hospital()?, "the example hospital"),
     };
-    let pictures = arguments.pictures.clone();
+    let (base, pictures) = (scratch.0.clone(), arguments.pictures.clone());
     let options = Options { policy, base, data: data.into(), only, pictures, seed: arguments.seed, watcher: &watcher };
     let answer = reproduce(&options);
     watcher.clear();
@@ -112,16 +111,45 @@ impl Scratch {
         Ok(Scratch(folder))
     }
 
+    fn write(&self, name: &str, text: &str) -> Result<(), Problem> {
+        let path = self.0.join(name);
+        path.parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&path, text))
+            .map_err(|e| Problem::new(format!("`{}` cannot be written: {}", path.display(), scumble_io::describe(&e))))
+    }
+
+    /// The paper's attributes of Adult: seven quasi-identifiers, whose values stand in an order without meaning, as codes
+    /// do, and occupation. Returns a policy.
+    fn adult(&self, folder: &Path) -> Result<String, Problem> {
+        let source = folder.join("adult/adult.csv");
+        let read = |path: &Path| {
+            std::fs::read_to_string(path).map_err(|e| {
+                Problem::new(format!("`{}` cannot be read: {}", path.display(), scumble_io::describe(&e)))
+                    .hint("give a folder with `adult/adult.csv` and `adult/hierarchies/`, or leave out `--data`")
+            })
+        };
+        self.write("adult.csv", &read(&source)?)?;
+        let mut policy = String::from("source = \"adult.csv\"\n[attributes]\n");
+        for column in ["sex", "race", "marital-status", "education", "native-country", "workclass"] {
+            let taxonomy = read(&folder.join(format!("adult/hierarchies/adult_hierarchy_{column}.csv")))?;
+            let leaves = taxonomy.lines().filter_map(|l| l.split(';').next()).filter(|l| !l.trim().is_empty());
+            self.write(&format!("{column}.csv"), &leaves.map(|l| format!("{l};*\n")).collect::<String>())?;
+            let how = format!("{{ file = \"{column}.csv\", ordered = true }}");
+            let _ = writeln!(policy, "{column} = {{ role = \"quasi-identifier\", taxonomy = {how} }}");
+        }
+        policy.push_str(
+            "age = { role = \"quasi-identifier\", taxonomy = { number = true } }\noccupation = { role = \"sensitive\" }\n\
+             salary-class = { role = \"identifier\" }\n[[models]]\nname = \"k-anonymity\"\nk = 5\n[algorithm]\n\
+             name = \"mondrian\"\n[release]\nto = \"nowhere\"\n",
+        );
+        Ok(policy)
+    }
+
     /// Writes the hospital; returns a policy for the experiments.
     fn hospital(&self) -> Result<String, Problem> {
         for file in example::files(2026, 10_000) {
-            let path = self.0.join(file.path);
-            path.parent()
-                .map_or(Ok(()), std::fs::create_dir_all)
-                .and_then(|()| std::fs::write(&path, &file.text))
-                .map_err(|e| {
-                    Problem::new(format!("`{}` cannot be written: {}", path.display(), scumble_io::describe(&e)))
-                })?;
+            self.write(file.path, &file.text)?;
         }
         let policy = self.0.join("policy.toml");
         std::fs::read_to_string(&policy)
@@ -133,28 +161,6 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-/// The paper's attributes of Adult: seven quasi-identifiers, their codes in an order, and occupation.
-fn adult(folder: &Path) -> Result<String, Problem> {
-    if !folder.join("adult/adult.csv").is_file() {
-        return Err(Problem::new(format!("`{}` has no `adult/adult.csv`", folder.display()))
-            .hint("it should have Adult with its hierarchies, or leave out `--data` for the example hospital"));
-    }
-    let mut policy = String::from("source = \"adult/adult.csv\"\n[attributes]\n");
-    for column in ["sex", "race", "marital-status", "education", "native-country", "workclass"] {
-        let file = format!("adult/hierarchies/adult_hierarchy_{column}.csv");
-        let _ = writeln!(
-            policy,
-            "{column} = {{ role = \"quasi-identifier\", taxonomy = {{ file = \"{file}\", ordered = true }} }}"
-        );
-    }
-    policy.push_str(
-        "age = { role = \"quasi-identifier\", taxonomy = { number = true } }\noccupation = { role = \"sensitive\" }\n\
-         salary-class = { role = \"identifier\" }\n[[models]]\nname = \"k-anonymity\"\nk = 5\n[algorithm]\n\
-         name = \"mondrian\"\n[release]\nto = \"nowhere\"\n",
-    );
-    Ok(policy)
 }
 
 fn shown(r: &Reproduced) -> String {

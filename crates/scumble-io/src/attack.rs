@@ -9,7 +9,7 @@ use crate::source::{read_register, to_register};
 use hashbrown::{HashMap, HashSet};
 use scumble::attack::facts::{self, Statement};
 use scumble::attack::{Attack, Chart, Crowd, Figure, In, Knowledge, Membership, Report, Scene, score};
-use scumble::catalogue::{ATTACKS, Entry, Parameters, did_you_mean};
+use scumble::catalogue::{ATTACKS, Entry, MINIMALITY, Parameters, STATISTICS, did_you_mean};
 use scumble::picture;
 use scumble::problem::{Problem, Problems};
 use scumble::register::Register;
@@ -205,6 +205,18 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
     })
 }
 
+/// An attack that is not in the table of those on releases.
+fn unknown(name: &str) -> Problem {
+    if name == MINIMALITY.name {
+        return Problem::new("`minimality` runs the algorithm again, so it needs the policy")
+            .hint("give `--policy FILE`");
+    }
+    if STATISTICS.iter().any(|e| e.name == name) {
+        return Problem::new(format!("`{name}` attacks published statistics")).hint("give `--statistics FILE`");
+    }
+    Problem::new(format!("there is no attack `{name}`")).hint(did_you_mean(name, ATTACKS.iter().map(|e| e.name)))
+}
+
 type Wanted = Vec<(&'static Entry<Box<dyn Attack>>, Parameters)>;
 
 /// The attacks that are asked for, with their parameters.
@@ -214,10 +226,7 @@ fn wanted(names: &[String], options: &Options<'_>) -> Result<Wanted, Problems> {
     for name in names {
         match ATTACKS.iter().find(|e| e.name == *name) {
             Some(entry) => entries.push(entry),
-            None => problems.push(
-                Problem::new(format!("there is no attack `{name}`"))
-                    .hint(did_you_mean(name, ATTACKS.iter().map(|e| e.name))),
-            ),
+            None => problems.push(unknown(name)),
         }
     }
     if names.is_empty() {

@@ -13,6 +13,7 @@ pub mod dictionary;
 pub mod estimate;
 pub mod inspect;
 pub mod manifest;
+pub mod minimality;
 pub mod publisher;
 pub mod query;
 pub mod reproduce;

@@ -10,6 +10,7 @@ use toml::de::DeTable;
 
 pub use crate::algorithm::ALGORITHMS;
 pub use crate::attack::ATTACKS;
+pub use crate::attack::minimality::ENTRY as MINIMALITY;
 pub use crate::attack::statistics::STATISTICS;
 pub use crate::model::MODELS;
 pub use crate::perturb::METHODS as PERTURBATIONS;
@@ -253,6 +254,7 @@ pub fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
     let algorithms = ALGORITHMS.iter().map(|e| ("algorithm", e.name, e.summary));
     let attacks = ATTACKS.iter().map(|e| ("attack", e.name, e.summary));
     let statistics = STATISTICS.iter().map(|e| ("attack", e.name, e.summary));
+    let statistics = statistics.chain([("attack", MINIMALITY.name, MINIMALITY.summary)]);
     let metrics = METRICS.iter().map(|e| ("metric", e.name, e.summary));
     let perturbations = PERTURBATIONS.iter().map(|m| ("perturbation", m.name, m.summary));
     models.chain(algorithms).chain(attacks).chain(statistics).chain(metrics).chain(perturbations).collect()
@@ -267,6 +269,7 @@ pub fn explain(name: &str) -> Option<String> {
     let algorithms = ALGORITHMS.iter().map(|e| (e.name, e.manual()));
     let attacks = ATTACKS.iter().map(|e| (e.name, manual(e.source, e.parameters, GIVEN)));
     let statistics = STATISTICS.iter().map(|e| (e.name, manual(e.source, e.parameters, GIVEN)));
+    let statistics = statistics.chain([(MINIMALITY.name, manual(MINIMALITY.source, MINIMALITY.parameters, GIVEN))]);
     let metrics = METRICS.iter().map(|e| (e.name, e.about));
     let metrics = metrics.map(|(name, about)| (name, format!("# {name}\n\n{about}\n")));
     let perturbations = PERTURBATIONS.iter().map(|m| (m.name, format!("# {}\n\n{}\n", m.name, m.about)));

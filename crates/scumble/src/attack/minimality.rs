@@ -20,7 +20,7 @@
 //!
 //! ## Limits
 //! Drawn worlds are kept so rarely, where classes are many or large, that the attack needs very many of them; to keep every
-//! world that has the person's own class again (`whole = false`) is easier and says less. The algorithm runs with the seed
+//! world that has the person's own class again (`keep = "class"`) is easier and says less. The algorithm runs with the seed
 //! of the publisher. Where several sensitive attributes are published, their values stay together.
 //!
 //! ## Reference
@@ -28,6 +28,7 @@
 //! "Minimizing minimality and maximizing utility", 2010.
 
 use crate::algorithm::{Algorithm, Progress, Requirement};
+use crate::catalogue::{Entry, Kind as Written, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::Fraction;
 use crate::problem::Problem;
@@ -40,6 +41,28 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// In the catalogue. It attacks a policy and its data, not a release: the algorithm must be run again.
+pub const ENTRY: Entry<Options> = Entry {
+    name: "minimality",
+    summary: "which worlds the algorithm would have made this release of",
+    source: include_str!("minimality.rs"),
+    parameters: &[
+        Parameter {
+            name: "runs",
+            kind: Written::Count(1),
+            default: Some("1000"),
+            about: "all worlds are tried if they are not more than this; otherwise so many are drawn",
+        },
+        Parameter {
+            name: "keep",
+            kind: Written::Choice(&["release", "class"]),
+            default: Some("release"),
+            about: "whether the whole release must come out again, or only a person's class",
+        },
+    ],
+    build: |p| Ok(Options { attribute: 0, runs: p.count("runs"), whole: p.word("keep") == "release", seed: 1 }),
+};
 
 /// How a release is made.
 pub struct Maker<'a> {

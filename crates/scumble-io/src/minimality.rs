@@ -1,0 +1,160 @@
+//! The minimality attack on what a policy makes of its data.
+
+use crate::answer::VERSION;
+use crate::attack::{Adversary, Attacked, Outcome, conditions, failed, given};
+use crate::publisher::{Clock, Watcher, base_of, carry_out, read_policy};
+use scumble::attack::Figure;
+use scumble::attack::minimality::{Maker, Minimality, Options as Runs, minimality};
+use scumble::catalogue::{MINIMALITY, Parameters, did_you_mean};
+use scumble::problem::{Problem, Problems};
+use scumble::table::published;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What is attacked.
+pub struct Options<'a> {
+    /// The policy; nothing is written.
+    pub policy: PathBuf,
+    /// The sensitive attribute, where there are several.
+    pub attribute: Option<String>,
+    /// Parameters, as `key=value`.
+    pub with: Vec<String>,
+    /// Conditions on figures.
+    pub fail_on: Vec<String>,
+    /// Show values in what was found.
+    pub show_values: bool,
+    /// The seed of the release, and of the worlds that are drawn.
+    pub seed: Option<u64>,
+    /// Who wants to know.
+    pub watcher: &'a dyn Watcher,
+}
+
+/// Carries out a policy as a dry run, and attacks what it would publish.
+pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
+    let mut clock = Clock::new();
+    let limits = conditions(&options.fail_on)?;
+    let mut problems = Problems::default();
+    let texts = given(&options.with, || MINIMALITY.parameters.iter().map(|p| p.name), &mut problems);
+    problems.or(())?;
+    let parameters = Parameters::read(MINIMALITY.name, MINIMALITY.parameters, &texts).map_err(Problems)?;
+    let runs = (MINIMALITY.build)(&parameters)?;
+    let seed = options.seed.unwrap_or(1);
+    let carried = carry_out(
+        read_policy(&options.policy)?,
+        &base_of(&options.policy),
+        Some(seed),
+        false,
+        options.watcher,
+        &mut clock,
+    )?;
+    let table = &carried.extract.table;
+    let Some(made) = &carried.made else {
+        let reasons =
+            carried.answer.reasons.iter().map(|r| Problem { message: r.message.clone(), hint: r.hint.clone() });
+        return Err(Problems(reasons.collect()));
+    };
+    let names: Vec<&str> = published(&table.sensitive).iter().map(|a| a.name.as_str()).collect();
+    let attribute = match (&options.attribute, &names[..]) {
+        (Some(name), _) => names.iter().position(|n| n == name).ok_or_else(|| {
+            Problem::new(format!("`{name}` is not a sensitive attribute of the policy"))
+                .hint(did_you_mean(name, names.iter().copied()))
+        })?,
+        (None, [_]) => 0,
+        (None, []) => return Err(Problem::new("the policy has no sensitive attribute").into()),
+        (None, _) => return Err(Problem::new("which sensitive attribute?").hint("say `--attribute NAME`").into()),
+    };
+    options.watcher.phase("minimality");
+    let maker =
+        Maker { algorithm: &*carried.policy.algorithm.algorithm, requirements: &carried.policy.requirements, seed };
+    let how = Runs { attribute, seed, ..runs };
+    let found = minimality(table, &made.form, &maker, &how, &|done, all| {
+        options.watcher.at(done, all);
+        true
+    })?;
+    clock.lap("minimality");
+    let told = figures(&found);
+    let outcome = Outcome {
+        attack: MINIMALITY.name.into(),
+        adversary: Adversary {
+            knows: table.quasi.iter().map(|a| a.name.clone()).collect(),
+            register_is: Some("members"),
+            releases: 1,
+            facts: 0,
+            parameters: parameters.0.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect(),
+        },
+        people: Some(found.people.iter().map(|s| u64::from(s.people)).sum()),
+        figures: told.iter().map(|f| (f.name.clone(), f.value)).collect(),
+        told,
+        top: Vec::new(),
+        findings: findings(&found, |code| table.sensitive[attribute].taxonomy.leaf(code), options.show_values),
+        notes: notes(&found),
+    };
+    let failed = failed(&limits, &[(MINIMALITY.name, &outcome.figures)])?;
+    Ok(Attacked {
+        version: VERSION,
+        releases: vec![options.policy.display().to_string()],
+        attribute: names[attribute].to_owned(),
+        attacks: vec![outcome],
+        failed,
+        warnings: carried.answer.warnings.clone(),
+        seconds: clock.seconds.into_iter().map(|(name, s)| (name.to_owned(), s)).collect::<BTreeMap<_, _>>(),
+    })
+}
+
+fn figures(found: &Minimality) -> Vec<Figure> {
+    let best = |posterior: bool| {
+        let belief = |b: &scumble::attack::minimality::Belief| match posterior {
+            true => b.posterior.as_ref().map_or(0.0, |p| p.to_f64()),
+            false => b.random_worlds.to_f64(),
+        };
+        found.people.iter().flat_map(|s| s.values.iter().map(belief)).fold(0.0, f64::max)
+    };
+    let certain = found
+        .people
+        .iter()
+        .filter(|s| s.values.iter().any(|b| b.posterior.as_ref().is_some_and(|p| p.to_f64() == 1.0)));
+    let error = found.people.iter().flat_map(|s| s.values.iter().map(|b| b.error)).fold(0.0, f64::max);
+    vec![
+        Figure::share(
+            "gain",
+            found.largest_gain().map_or(0.0, |(_, b)| b.gain()),
+            "the largest gain over the share of a class",
+        ),
+        Figure::share("worst", best(true), "the strongest belief, knowing the algorithm"),
+        Figure::share("worst_before", best(false), "the strongest belief without that"),
+        Figure::count(
+            "certain",
+            certain.map(|s| u64::from(s.people)).sum(),
+            "people whose value is the same in all worlds kept",
+        ),
+        Figure::count("runs", found.runs, "worlds that the algorithm was run on"),
+        Figure::count("kept", found.reproduced, "of them made this release again"),
+        Figure::number("sampling_error", error, "largest standard error of a belief; 0 if all worlds were tried"),
+    ]
+}
+
+/// Who gains most, in words.
+fn findings<'a>(found: &Minimality, value: impl Fn(u32) -> &'a str, show_values: bool) -> Vec<String> {
+    let Some((suspects, belief)) = found.largest_gain().filter(|(_, b)| b.gain() > 0.0) else { return Vec::new() };
+    let named = if show_values { format!("`{}`", value(belief.value)) } else { "a value".into() };
+    let show = |f: &scumble::exact::Fraction| f.ratio().map_or_else(|| format!("{:.4}", f.to_f64()), |r| r.to_string());
+    let after = belief.posterior.as_ref().map_or_else(String::new, show);
+    vec![format!(
+        "{} people of one class: {named} is believed with {after} instead of {}",
+        suspects.people,
+        show(&belief.random_worlds)
+    )]
+}
+
+fn notes(found: &Minimality) -> Vec<String> {
+    let mut notes = vec!["the adversary also knows the algorithm, its parameters, the seed and the models".to_owned()];
+    if !found.exact {
+        notes.push(format!("there are too many worlds to try: {} were drawn", found.runs));
+    }
+    if found.reproduced == 0 && !found.exact {
+        notes.push(
+            "no world that was drawn made this release again: nothing was learnt, not that nothing can be".into(),
+        );
+    }
+    notes
+}
