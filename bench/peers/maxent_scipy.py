@@ -40,7 +40,7 @@ def read(path):
 def main():
     counts, people, first, counted = read(sys.argv[1])
     if not len(people):
-        print(json.dumps({"seconds": 0.0, "violation": 0.0, "entropy": 0.0}))
+        print(json.dumps({"seconds": {"total": 0.0}, "violation": 0.0, "entropy": 0.0}))
         return
     counting = counted.T.tocsr()
     sizes = np.diff(np.append(first, counted.shape[0]))
@@ -64,7 +64,7 @@ def main():
     _, masses = believe(found.x)
     shares = masses / np.repeat(people, sizes)
     print(json.dumps({
-        "seconds": round(seconds, 3),
+        "seconds": {"total": round(seconds, 3)},
         "violation": float(np.abs(counting @ masses - counts).max()),
         "entropy": float(-(masses * np.log(np.maximum(shares, 1e-300))).sum()),
         "evaluations": int(found.nfev),

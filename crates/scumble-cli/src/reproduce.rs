@@ -4,7 +4,7 @@ use crate::show::{grouped, table};
 use crate::{Answer, example, to_json, watch};
 use scumble::papers::{self, PAPERS};
 use scumble::problem::{Problem, Problems};
-use scumble_io::reproduce::{Item, Options, Reproduced, experiments as known, reproduce};
+use scumble_io::reproduce::{Item, Options, Reproduced, examples, experiments as known, reproduce};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<Answer, Problems> {
     let only: Vec<String> = arguments.names.iter().filter(|n| *n != EXAMPLES).cloned().collect();
     let mut answer = Answer { text: String::new(), json: serde_json::json!({ "version": 1 }), yes: true };
     if examples {
-        worked(&mut answer);
+        worked(&mut answer)?;
     }
     if arguments.names.is_empty() || !only.is_empty() {
         let reproduced = experiments(arguments, only)?;
@@ -60,7 +60,7 @@ fn listed() -> Answer {
 }
 
 /// Runs the pages of `papers/`.
-fn worked(answer: &mut Answer) {
+fn worked(answer: &mut Answer) -> Result<(), Problems> {
     let mut pages = Vec::new();
     let mut rows = Vec::new();
     for (name, text) in PAPERS {
@@ -82,6 +82,11 @@ fn worked(answer: &mut Answer) {
     }
     let _ = writeln!(answer.text, "Worked examples\n\n{}", table(&rows));
     answer.json["examples"] = pages.into();
+    let items = examples()?;
+    answer.yes &= items.iter().all(|i| i.holds != Some(false));
+    answer.text.push_str(&items_shown(&items));
+    answer.json["items"] = to_json(&items)?;
+    Ok(())
 }
 
 fn experiments(arguments: &Arguments, only: Vec<String>) -> Result<Reproduced, Problems> {
@@ -165,7 +170,16 @@ impl Drop for Scratch {
 
 fn shown(r: &Reproduced) -> String {
     let mut text = format!("Experiments with {}, {} records\n\n", r.data, grouped(r.records));
-    let head = ["", "what", "paper", "here", ""].map(str::to_owned).to_vec();
+    text.push_str(&items_shown(&r.items));
+    for picture in &r.pictures {
+        let _ = writeln!(text, "drawn: {picture}");
+    }
+    text
+}
+
+/// Values side by side, in blocks of the same settings.
+fn items_shown(items: &[Item]) -> String {
+    let mut text = String::new();
     let row = |i: &Item| {
         let verdict = match i.holds {
             Some(true) => "as expected",
@@ -175,8 +189,8 @@ fn shown(r: &Reproduced) -> String {
         vec![i.id.to_owned(), i.what.clone(), i.paper.clone(), i.ours.clone(), verdict.to_owned()]
     };
     let mut settings = "";
-    let mut rows = vec![head];
-    for item in &r.items {
+    let mut rows = Vec::new();
+    for item in items {
         if item.settings != settings {
             settings = &item.settings;
             text.push_str(&block(&mut rows));
@@ -185,13 +199,14 @@ fn shown(r: &Reproduced) -> String {
         rows.push(row(item));
     }
     text.push_str(&block(&mut rows));
-    for picture in &r.pictures {
-        let _ = writeln!(text, "drawn: {picture}");
-    }
     text
 }
 
 /// The rows so far as a table; none are left.
 fn block(rows: &mut Vec<Vec<String>>) -> String {
-    if rows.is_empty() { String::new() } else { table(&std::mem::take(rows)) + "\n" }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head = ["", "what", "paper", "here", ""].map(str::to_owned).to_vec();
+    table(&std::iter::once(head).chain(rows.drain(..)).collect::<Vec<_>>()) + "\n"
 }

@@ -1,7 +1,7 @@
 //! Replays the console sessions of `tests/sessions/`.
 //!
-//! A page is prose with `console` blocks. Every section (`## …`) starts in a fresh copy of `sessions/clinic`, runs its
-//! commands there, and must print what the page says, with the exit status where it is not 0. `TRYCMD=overwrite` writes
+//! A page is prose with `console` blocks. Every section (`## …`) starts in a fresh copy of `sessions/clinic` (the page of
+//! attacks: of `examples/republished`), runs its commands there, and must print what the page says, with the exit status where it is not 0. `TRYCMD=overwrite` writes
 //! what was printed into the pages; read the difference before committing it.
 
 use std::fs;
@@ -18,7 +18,8 @@ fn replay(page: &str) {
     let sections = sections(&text);
     for (i, section) in sections.iter().enumerate() {
         let place = scratch.path().join(format!("{i:02}.in"));
-        copy(&folder.join("clinic"), &place);
+        let republished = "../../../../examples/republished";
+        copy(&folder.join(if page.ends_with("attack.md") { republished } else { "clinic" }), &place);
         fs::write(scratch.path().join(format!("{i:02}.md")), section).expect("a section is written");
     }
     let run = || {
@@ -71,7 +72,11 @@ fn sections(text: &str) -> Vec<String> {
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("the fixture is there").flatten() {
-        fs::copy(entry.path(), to.join(entry.file_name())).expect("a fixture file");
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to.join(entry.file_name()));
+        } else {
+            fs::copy(entry.path(), to.join(entry.file_name())).expect("a fixture file");
+        }
     }
 }
 
@@ -117,6 +122,7 @@ pages! {
     anatomy: "anatomy.md",
     witness: "witness.md",
     statistics: "statistics.md",
+    attack: "attack.md",
 }
 
 /// The example in the repository is the one that the command writes.

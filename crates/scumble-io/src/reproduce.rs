@@ -2,7 +2,10 @@
 //! as pictures.
 
 mod composition;
+mod examples;
 mod republication;
+
+pub use examples::examples;
 
 use crate::answer::VERSION;
 use crate::publisher::{Clock, Watcher, write_whole};

@@ -9,9 +9,9 @@
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use scumble::inference::worlds::{Options, worlds};
 use scumble::inference::{Evidence, Located, Unsolved, forced, maximum_entropy};
 use std::fmt::Write;
+use std::time::Instant;
 
 /// How often each occupation occurs in Adult.
 const OCCUPATIONS: [u32; 14] = [4038, 4030, 3992, 3721, 3584, 3212, 1966, 1572, 1350, 989, 912, 644, 143, 9];
@@ -40,30 +40,19 @@ fn main() {
         }
         groups.push(histograms);
     }
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let evidence = Evidence::new(&groups, located.into_iter().map(|l| (1, l)));
-    println!(
-        "{people} people, {releases} releases, {distinct} distinct values: {} outcomes, {} facts, built in {:.3} s",
-        evidence.outcomes().len(),
-        evidence.facts().len(),
-        start.elapsed().as_secs_f64()
-    );
-    let start = std::time::Instant::now();
+    let built = start.elapsed().as_secs_f64();
+    let start = Instant::now();
     let forced = forced(&evidence).expect("there is a world");
-    let took = start.elapsed().as_secs_f64();
-    let certain = (0..people as u32).filter(|&k| forced.certain(&evidence, k).is_some()).count();
-    let impossible = forced.possible.iter().filter(|&&p| !p).count();
-    println!(
-        "forced: {impossible} outcomes impossible, {} undecided, {:.1} % of people certain, in {took:.3} s",
-        forced.undecided.len(),
-        100.0 * certain as f64 / people as f64
-    );
-    let start = std::time::Instant::now();
+    let flows = start.elapsed().as_secs_f64();
+    let start = Instant::now();
     let beliefs = maximum_entropy(&evidence, &forced.possible, &|_, _| ());
-    let took = start.elapsed().as_secs_f64();
-    match beliefs {
-        Ok(b) => println!(
-            "maximum entropy: {:.3} nats, violation {:.1e}, {} parts, {} Newton steps, {} more impossible, {} vanishing, in {took:.3} s",
+    let solved = start.elapsed().as_secs_f64();
+    let certain = (0..people as u32).filter(|&k| forced.certain(&evidence, k).is_some()).count();
+    let told = match beliefs {
+        Ok(b) => format!(
+            "\"entropy\": {:.3}, \"violation\": {:.1e}, \"parts\": {}, \"steps\": {}, \"proven\": {}, \"vanishing\": {}",
             b.entropy,
             b.violation,
             b.parts,
@@ -71,12 +60,18 @@ fn main() {
             b.excluded.len(),
             b.vanishing.len()
         ),
-        Err(Unsolved::Suspects(s)) => println!("maximum entropy: {} suspects, in {took:.3} s", s.len()),
-        Err(Unsolved::Contradiction(_)) => println!("maximum entropy: a contradiction, in {took:.3} s"),
-    }
-    if people <= 10_000 {
-        draw_worlds(&evidence, &forced.possible);
-    }
+        Err(Unsolved::Suspects(s)) => format!("\"unsolved\": {}", s.len()),
+        Err(Unsolved::Contradiction(_)) => "\"unsolved\": \"a contradiction\"".to_owned(),
+    };
+    println!(
+        "{{\"rows\": {people}, \"releases\": {releases}, \"outcomes\": {}, \"facts\": {}, \"certain\": {:.4}, \"undecided\": {}, \
+         {told}, \"seconds\": {{\"build\": {built:.4}, \"forced\": {flows:.4}, \"entropy\": {solved:.4}, \"total\": {:.4}}}}}",
+        evidence.outcomes().len(),
+        evidence.facts().len(),
+        certain as f64 / people as f64,
+        forced.undecided.len(),
+        built + flows + solved
+    );
     if let Some(file) = file {
         std::fs::write(file, left(&evidence, &forced.possible)).expect("a file that can be written");
     }
@@ -101,21 +96,6 @@ fn left(evidence: &Evidence, possible: &[bool]) -> String {
         first += part.evidence.facts().len() as u32;
     }
     facts + &kinds
-}
-
-fn draw_worlds(evidence: &Evidence, possible: &[bool]) {
-    let start = std::time::Instant::now();
-    let found = worlds(evidence, possible, &Options::default(), &|_, _| true);
-    let seconds = start.elapsed().as_secs_f64();
-    match found {
-        Ok(found) => {
-            println!(
-                "worlds: {} people exact, ln {:.3}, {:?}, in {seconds:.3} s",
-                found.exact, found.log_worlds, found.sampled
-            )
-        }
-        Err(why) => println!("worlds: {why}, in {seconds:.3} s"),
-    }
 }
 
 type Histogram = Vec<(u32, u64)>;

@@ -203,7 +203,7 @@ pub(super) fn cuts(laboratory: &Laboratory<'_>) -> Result<Findings, Problems> {
     let variants: [(&str, &[(&str, &str)]); 3] = [
         ("median given up if not allowable", &[("cut", "median")]),
         ("nearest allowable cut", &[]),
-        ("relaxed", &[("partition", "relaxed")]),
+        ("relaxed (classes overlap, so that a person fits several)", &[("partition", "relaxed")]),
     ];
     for (name, parameters) in variants {
         let how = algorithm("mondrian", parameters)?;
