@@ -203,7 +203,11 @@ fn explained(e: &Explained) -> String {
     };
     text.push_str(&table(&e.values.iter().map(row).collect::<Vec<_>>()));
     for because in &e.inferences {
-        text.push_str(&format!("\n{} is {}:\n", because.value, because.claim));
+        let heading = match because.claim {
+            "at least" | "at most" => format!("How likely {} is, {}", because.value, because.claim),
+            claim => format!("{} is {claim}", because.value),
+        };
+        text.push_str(&format!("\n{heading}:\n"));
         for sentence in &because.sentences {
             text.push_str(&format!("  {sentence}\n"));
         }
@@ -220,7 +224,7 @@ fn explained(e: &Explained) -> String {
 
 /// How good the proof is.
 fn standing(b: &Because) -> String {
-    let facts = counted(b.facts.len() as u64, "published fact", "published facts");
+    let facts = counted(b.facts.len() as u64, "fact", "facts");
     let smallest = if b.smallest { "no fewer suffice" } else { "none can be left out" };
     let checked = if b.verified { "the combination was checked" } else { "not checked" };
     format!("{facts}, {smallest}; {checked}")

@@ -221,14 +221,13 @@ impl JointInference {
                 "of its people are believed otherwise than from it alone",
             ));
         }
-        let unknowns =
-            |kind: u32| u64::from(evidence.kinds()[kind as usize].people) * evidence.outcomes_of(kind).len() as u64;
-        let unknowns = (0..evidence.kinds().len() as u32).map(unknowns).sum();
-        figures.push(Figure::count(
-            "variables",
-            unknowns,
-            "unknowns: people times the values that all their groups have",
-        ));
+        let known = |kind: u32| {
+            let values = evidence.outcomes_of(kind).map(|o| evidence.outcomes()[o as usize].value);
+            u64::from(evidence.kinds()[kind as usize].people) * values.filter(|&v| v != Outcome::UNKNOWN).count() as u64
+        };
+        let unknowns = (0..evidence.kinds().len() as u32).map(known).sum();
+        let about = "unknowns: people times the values that all their groups have";
+        figures.push(Figure::count("variables", unknowns, about));
         figures.push(Figure::count("facts", evidence.facts().len() as u64, "published counts and statements"));
         figures.push(Figure::number(
             "violation",
