@@ -4,7 +4,7 @@ use super::locate::{Candidate, Whereabouts, locate};
 use crate::inference::{Evidence, Known, Located};
 use crate::problem::{Problem, Problems};
 use crate::register::Register;
-use crate::release::Release;
+use crate::release::{Release, Shape};
 use crate::table::number_tuples;
 use hashbrown::HashMap;
 use rayon::prelude::*;
@@ -188,6 +188,15 @@ impl Scene {
     /// their order; after them stand the strangers: records of whom the register does not say whose they are.
     pub fn evidence(&self) -> Result<Evidence, Problem> {
         let crowd = self.people()?;
+        if let Some(view) = self.releases.iter().find(|v| v.release.shape == Shape::Representatives) {
+            return Err(Problem::new(format!(
+                "`{}` is microaggregated: nobody is sure to be in the nearest group",
+                view.name
+            ))
+            .hint(
+                "what follows for certain needs releases that contain people's values; `intersection` takes the risk",
+            ));
+        }
         let people = |alike: &Alike| u32::try_from(alike.people).unwrap_or(u32::MAX);
         let mut kinds: Vec<(u32, Vec<Located>)> =
             (0..crowd.kinds.len()).map(|kind| (people(&crowd.kinds[kind]), self.located(kind))).collect();

@@ -200,3 +200,17 @@ fn empty_intersections_stand_apart() {
     assert_eq!((figure(&report, "empty"), figure(&report, "people")), (1.0, 1.0));
     assert_eq!(figure(&report, "pvp_100"), 1.0);
 }
+
+#[test]
+fn nothing_is_certain_about_the_nearest_group() {
+    let mut made = release(&[("x", 10)], &[(&[(2, 2)], &[("a", 1), ("b", 1)]), (&[(7, 7)], &[("c", 2)])]);
+    made.shape = scumble::release::Shape::Representatives;
+    let register = crowd(&["x"], &[[1], [4], [9], [5]]);
+    let knowledge = Knowledge { register: &register, membership: Membership::Members, told: Vec::new(), apart: None };
+    let scene = Scene::new(vec![("r".into(), made)], None, Some(&knowledge), 1).expect("a scene");
+    let people = scene.people().expect("people");
+    let nearest =
+        |row: usize| people.candidates(people.kind_of[row] as usize, 0).iter().map(|c| c.group).collect::<Vec<_>>();
+    assert_eq!([nearest(0), nearest(1), nearest(2), nearest(3)], [[0], [0], [1], [1]]);
+    assert!(scene.evidence().is_err_and(|p| p.message.contains("microaggregated")));
+}
