@@ -114,23 +114,20 @@ fn figures(found: &Minimality) -> Vec<Figure> {
         .iter()
         .filter(|s| s.values.iter().any(|b| b.posterior.as_ref().is_some_and(|p| p.to_f64() == 1.0)));
     let error = found.people.iter().flat_map(|s| s.values.iter().map(|b| b.error)).fold(0.0, f64::max);
-    vec![
-        Figure::share(
-            "gain",
-            found.largest_gain().map_or(0.0, |(_, b)| b.gain()),
-            "the largest gain over the share of a class",
-        ),
-        Figure::share("worst", best(true), "the strongest belief, knowing the algorithm"),
-        Figure::share("worst_before", best(false), "the strongest belief without that"),
-        Figure::count(
-            "certain",
-            certain.map(|s| u64::from(s.people)).sum(),
-            "people whose value is the same in all worlds kept",
-        ),
-        Figure::count("runs", found.runs, "worlds that the algorithm was run on"),
-        Figure::count("kept", found.reproduced, "of them made this release again"),
-        Figure::number("sampling_error", error, "largest standard error of a belief; 0 if all worlds were tried"),
-    ]
+    let mut figures = Vec::new();
+    // Where no world was kept there is nothing to say about beliefs.
+    if let Some((_, most)) = found.largest_gain() {
+        let certain = certain.map(|s| u64::from(s.people)).sum();
+        figures.push(Figure::share("gain", most.gain(), "the largest gain over the share of a class"));
+        figures.push(Figure::share("worst", best(true), "the strongest belief, knowing the algorithm"));
+        figures.push(Figure::count("certain", certain, "people whose value is the same in all worlds kept"));
+        let about = "largest standard error of a belief; 0 if all worlds were tried";
+        figures.push(Figure::number("sampling_error", error, about));
+    }
+    figures.push(Figure::share("worst_before", best(false), "the strongest belief without knowing the algorithm"));
+    figures.push(Figure::count("runs", found.runs, "worlds that the algorithm was run on"));
+    figures.push(Figure::count("kept", found.reproduced, "of them made this release again"));
+    figures
 }
 
 /// Who gains most, in words.

@@ -1,0 +1,259 @@
+//! What an attack is given, read from disk: releases, people, statements, the truth.
+
+use super::Options;
+use crate::check;
+use crate::columns::{self, Column, Columns, ReadOptions};
+use crate::manifest;
+use crate::source::{read_register, to_register};
+use hashbrown::{HashMap, HashSet};
+use scumble::attack::facts::{self, Statement};
+use scumble::attack::{In, Knowledge, Scene};
+use scumble::catalogue::did_you_mean;
+use scumble::problem::{Problem, Problems};
+use scumble::register::Register;
+use scumble::taxonomy::Rule;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Everything that was read.
+pub(crate) struct Material {
+    pub scene: Scene,
+    pub names: Option<Arc<Column>>,
+    pub truth: Option<Vec<Option<u32>>>,
+    pub warnings: Vec<String>,
+}
+
+pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
+    if options.releases.is_empty() {
+        return Err(Problem::new("there is no release to attack").hint("name one with `--release FOLDER`").into());
+    }
+    let statements = match &options.facts {
+        Some(path) => read_facts(path)?,
+        None => Vec::new(),
+    };
+    let mut quasi: Vec<String> = Vec::new();
+    let mut sensitive: Vec<String> = Vec::new();
+    for folder in &options.releases {
+        check::must_be_release(folder)?;
+        for c in manifest::read(folder)?.columns {
+            match c.role.as_str() {
+                "quasi-identifier" if !quasi.contains(&c.name) => quasi.push(c.name),
+                "sensitive" if !sensitive.contains(&c.name) => sensitive.push(c.name),
+                _ => (),
+            }
+        }
+    }
+    let people = options.register.as_ref().or(options.truth.as_ref());
+    let table = people.map(|path| read_people(path, &quasi, &statements, options)).transpose()?;
+    if table.is_none() && !statements.is_empty() {
+        return Err(Problem::new("`--facts` are about people").hint("give `--register FILE`").into());
+    }
+    let register = table.as_ref().map(|t| to_register(t, &[])).transpose()?;
+    let mut warnings = Vec::new();
+    let mut releases = Vec::new();
+    for folder in &options.releases {
+        let named = |name: &str, _: Option<&Rule>, _: &[&str]| texts(register.as_ref(), name);
+        let (release, more) = check::open(folder, &named, options.watcher)?;
+        warnings.extend(more);
+        releases.push((folder.display().to_string(), release));
+    }
+    let rows = register.as_ref().map(|r| facts::rows(&statements, r)).transpose()?.unwrap_or_default();
+    options.watcher.phase("locating people");
+    let knowledge = match (&register, &table) {
+        (Some(register), Some(table)) => {
+            check_people(register, &releases, options)?;
+            Some(Knowledge {
+                register,
+                membership: options.membership,
+                told: told_membership(table, options)?,
+                apart: facts::apart(&rows),
+            })
+        }
+        _ => None,
+    };
+    let mut scene = Scene::new(releases, options.attribute.as_deref(), knowledge.as_ref(), seed(options))?;
+    if let Some(path) = &options.reference {
+        options.watcher.phase("reading the reference");
+        scene.reference = Some(read_register(path, &[], &|done, total| options.watcher.at(done, total))?);
+    }
+    if scene.people.is_some() {
+        scene.known = facts::known(&statements, &rows, &scene)?;
+        scene.statements = statements.iter().map(|s| s.text.clone()).collect();
+    }
+    let truth = options.truth.as_ref().zip(table.as_ref());
+    let truth = truth.map(|(path, table)| read_truth(path, table, &scene, options)).transpose()?;
+    let names = options.name.as_ref().zip(table).and_then(|(name, t)| t.columns.into_iter().find(|c| c.name == *name));
+    let names = names.map(Arc::new);
+    if let Some(names) = names.clone() {
+        scene.name = Box::new(move |row| names.values.get(names.codes[row]).to_owned());
+    }
+    Ok(Material { scene, names, truth, warnings })
+}
+
+fn seed(options: &Options<'_>) -> u64 {
+    // What is sampled need not be secret, so the default may be the same every time.
+    options.seed.unwrap_or(1)
+}
+
+fn texts(register: Option<&Register>, name: &str) -> Vec<String> {
+    let column = register.and_then(|r| r.columns.iter().find(|c| c.name == name));
+    column.map_or_else(Vec::new, |c| c.texts.clone())
+}
+
+fn read_facts(path: &Path) -> Result<Vec<Statement>, Problems> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Problem::new(format!("`{}` cannot be read: {}", path.display(), crate::describe(&e))))?;
+    facts::parse(&text).map_err(|problems| {
+        let name = |p: Problem| Problem { message: format!("`{}`, {}", path.display(), p.message), ..p };
+        Problems(problems.0.into_iter().map(name).collect())
+    })
+}
+
+/// Reads the columns of a register that matter.
+fn read_people(
+    path: &Path,
+    quasi: &[String],
+    statements: &[Statement],
+    options: &Options<'_>,
+) -> Result<Columns, Problems> {
+    let header = columns::header(path, &ReadOptions::default())?;
+    let mut problems = Problems::default();
+    let asked = options.name.iter().chain(&options.members).cloned().chain(facts::columns(statements));
+    let asked: Vec<String> = asked.collect();
+    for name in asked.iter().filter(|n| !header.contains(n)) {
+        let problem = Problem::new(format!("`{}` has no column `{name}`", path.display()));
+        problems.push(problem.hint(did_you_mean(name, header.iter().map(String::as_str))));
+    }
+    problems.or(())?;
+    let mut names: Vec<String> = quasi.iter().filter(|n| header.contains(n)).cloned().collect();
+    if names.is_empty() {
+        let quasi: Vec<String> = quasi.iter().map(|n| format!("`{n}`")).collect();
+        let message = format!("the register `{}` has no quasi-identifier as a column", path.display());
+        return Err(Problem::new(message).hint(format!("it should have some of {}", quasi.join(", "))).into());
+    }
+    for name in asked {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if header.iter().any(|n| n == scumble::register::PEOPLE) {
+        names.push(scumble::register::PEOPLE.into());
+    }
+    options.watcher.phase("reading the register");
+    columns::read(path, &ReadOptions::default(), Some(&names), &|done, total| options.watcher.at(done, total))
+}
+
+/// People must be named once, and have values that the releases' taxonomies know.
+fn check_people(
+    register: &Register,
+    releases: &[(String, scumble::release::Release)],
+    options: &Options<'_>,
+) -> Result<(), Problems> {
+    let mut problems = Problems::default();
+    let column = |name: &str| register.columns.iter().find(|c| c.name == name);
+    if let Some(c) = options.name.as_deref().and_then(column) {
+        let mut seen = HashSet::new();
+        let again = c.codes.iter().filter(|code| !seen.insert(**code)).count();
+        if again > 0 {
+            let message = format!("column `{}` of the register names {again} people more than once", c.name);
+            problems.push(Problem::new(message).hint("every person must be one row; leave the others out"));
+        }
+    }
+    for (name, release) in releases.iter().filter(|_| !options.allow_unknown) {
+        for attribute in &release.quasi {
+            let Some(c) = column(&attribute.name) else { continue };
+            let known = |t: &String| attribute.taxonomy.find(t).is_some() || attribute.taxonomy.leaf_below(t).is_some();
+            let outside: Vec<bool> = c.texts.iter().map(|t| !known(t)).collect();
+            let people = c.codes.iter().filter(|&&code| outside[code as usize]).count();
+            let is_given = release.shape != scumble::release::Shape::Representatives;
+            if people > 0 && is_given {
+                let values = outside.iter().filter(|o| **o).count();
+                let message = format!(
+                    "{people} people of the register have one of {values} values of `{}` that its taxonomy in `{name}` does not know",
+                    attribute.name
+                );
+                problems.push(Problem::new(message).hint(
+                    "correct the register, or say `--allow-unknown`: then these people fit only what is suppressed",
+                ));
+            }
+        }
+    }
+    problems.or(())
+}
+
+/// What the register says about everybody's membership, by release.
+fn told_membership(table: &Columns, options: &Options<'_>) -> Result<Vec<Option<Vec<In>>>, Problems> {
+    if options.members.is_empty() {
+        return Ok(Vec::new());
+    }
+    if options.members.len() != options.releases.len() {
+        let (columns, releases) = (options.members.len(), options.releases.len());
+        return Err(Problem::new(format!("{columns} columns say who is in {releases} releases"))
+            .hint("give `--in COLUMN` once for each `--release`, in the same order")
+            .into());
+    }
+    let mut problems = Problems::default();
+    let mut told = Vec::new();
+    for name in &options.members {
+        let Some(column) = table.columns.iter().find(|c| c.name == *name) else { continue };
+        let word = |text: &str| match text.trim().to_ascii_lowercase().as_str() {
+            "yes" | "true" | "1" => Some(In::Yes),
+            "no" | "false" | "0" => Some(In::No),
+            "" | "?" | "maybe" => Some(In::Maybe),
+            _ => None,
+        };
+        let words: Vec<Option<In>> = column.values.iter().map(word).collect();
+        let strange = column.codes.iter().filter(|&&c| words[c as usize].is_none()).count();
+        if strange > 0 {
+            let message =
+                format!("column `{name}` of the register says something else than yes or no for {strange} people");
+            problems.push(Problem::new(message).hint("write `yes`, `no`, or nothing where it is not known"));
+        }
+        let of = |code: &u32| words[*code as usize].unwrap_or(In::Maybe);
+        told.push(Some(column.codes.iter().map(of).collect()));
+    }
+    problems.or(told)
+}
+
+/// The true value of each row of the register.
+fn read_truth(
+    path: &Path,
+    people: &Columns,
+    scene: &Scene,
+    options: &Options<'_>,
+) -> Result<Vec<Option<u32>>, Problems> {
+    let header = columns::header(path, &ReadOptions::default())?;
+    let attribute = &scene.attribute;
+    if !header.contains(attribute) {
+        let hint = did_you_mean(attribute, header.iter().map(String::as_str));
+        return Err(Problem::new(format!("the truth `{}` has no column `{attribute}`", path.display()))
+            .hint(hint)
+            .into());
+    }
+    let mut wanted = vec![attribute.clone()];
+    wanted.extend(options.name.clone().filter(|n| header.contains(n)));
+    options.watcher.phase("reading the truth");
+    let read =
+        columns::read(path, &ReadOptions::default(), Some(&wanted), &|done, total| options.watcher.at(done, total))?;
+    let column = |name: &str| read.columns.iter().find(|c| c.name == name);
+    let Some(values) = column(attribute) else { return Ok(Vec::new()) };
+    let code: HashMap<&str, u32> = scene.values.iter().map(String::as_str).zip(0..).collect();
+    let codes: Vec<Option<u32>> = values.values.iter().map(|v| code.get(v).copied()).collect();
+    let of_row = |row: usize| codes[values.codes[row] as usize];
+    let same = options.register.as_ref().is_none_or(|register| register == path);
+    if same {
+        return Ok((0..read.rows).map(of_row).collect());
+    }
+    let names = options.name.as_deref().and_then(|n| Some((column(n)?, people.columns.iter().find(|c| c.name == n)?)));
+    let Some((there, here)) = names else {
+        return Err(Problem::new("who of the truth is who of the register is not known")
+            .hint("name a column that both have with `--name COLUMN`")
+            .into());
+    };
+    let mut row_of: HashMap<&str, usize> = HashMap::new();
+    for (row, &code) in there.codes.iter().enumerate() {
+        row_of.insert(there.values.get(code), row);
+    }
+    let of_person = |code: &u32| row_of.get(here.values.get(*code)).and_then(|&row| of_row(row));
+    Ok(here.codes.iter().map(of_person).collect())
+}
