@@ -409,10 +409,8 @@ impl<'a> Solver<'a> {
             });
             let beta = next / rz;
             rz = next;
-            part.for_blocks([&mut p, &mut z], |_, [p, z]| {
-                p.iter_mut().zip(z).for_each(|(p, z)| *p = *z + beta * *p);
-                0.0
-            });
+            // Too little to be worth another thread.
+            p.iter_mut().zip(&z).for_each(|(p, z)| *p = *z + beta * *p);
         }
         self.respond(x, 1.0, near);
         true

@@ -8,8 +8,10 @@ use super::super::evidence::{Component, Source};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Outcomes of a chunk of cells, and facts of a chunk of far blocks: fixed, so that sums do not depend on the threads.
-const CHUNK: usize = 4096;
+/// Outcomes of a chunk of cells: fixed, so that sums do not depend on the threads.
+const CHUNK: usize = 14_336;
+/// Facts of a chunk of far blocks.
+const FACTS: usize = 16_384;
 /// Parts with fewer outcomes are not worth the second core.
 const WORTH_SHARING: usize = 2 * CHUNK;
 /// Groups with more facts are cut into blocks of this many.
@@ -126,8 +128,8 @@ impl Part {
         part.places = (0..part.cells()).flat_map(|cell| part.places_of(cell)).collect();
         part.single = part.far.len() == part.outcomes.len() && part.counted.windows(2).all(|w| w[0] < w[1]);
         let outcomes: Vec<u32> = part.cells.iter().map(|c| part.first[c.0 as usize]).collect();
-        part.cell_chunks = chunks(&outcomes);
-        part.block_chunks = chunks(&part.blocks);
+        part.cell_chunks = chunks(&outcomes, CHUNK);
+        part.block_chunks = chunks(&part.blocks, FACTS);
         part
     }
 
@@ -356,12 +358,12 @@ fn same_group(a: Source, b: Source) -> bool {
     }
 }
 
-/// Runs of things that own about [`CHUNK`] places each; `first` is the first place of each, and the end.
-fn chunks(first: &[u32]) -> Vec<Range<usize>> {
+/// Runs of things that own about so many places each; `first` is the first place of each, and the end.
+fn chunks(first: &[u32], places: usize) -> Vec<Range<usize>> {
     let mut chunks = Vec::new();
     let mut start = 0;
     for i in 1..first.len() {
-        if (first[i] - first[start]) as usize >= CHUNK || i + 1 == first.len() {
+        if (first[i] - first[start]) as usize >= places || i + 1 == first.len() {
             chunks.push(start..i);
             start = i;
         }
