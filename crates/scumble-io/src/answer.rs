@@ -288,7 +288,7 @@ impl Model {
         Model {
             name: r.name.into(),
             attribute: r.attribute.map(|i| release.sensitive[i].name.clone()),
-            parameters: r.parameters.0.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect(),
+            parameters: r.parameters.texts(),
             holds: Some(j.holds),
             measured: j.measured.into(),
             required: Some(j.required.into()),

@@ -72,8 +72,8 @@ pub struct Attacked {
     pub failed: Vec<String>,
     /// What the reader should know.
     pub warnings: Vec<String>,
-    /// Seconds per phase: `read`, `locate`, and each attack by its name.
-    pub seconds: BTreeMap<String, f64>,
+    /// Seconds per phase: `read` (with locating people), each attack by its name, and `total`.
+    pub seconds: BTreeMap<&'static str, f64>,
 }
 
 /// What an attack came to.
@@ -151,17 +151,15 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
     let mut results: Vec<(Outcome, Option<Chart>)> = Vec::new();
     let mut skipped = Vec::new();
     let mut people = String::new();
-    let mut seconds: BTreeMap<String, f64> = BTreeMap::new();
     for (entry, parameters) in &wanted {
         let attack = (entry.build)(parameters)?;
-        if let Some(lack) = lack(&*attack, scene) {
+        if let Some(lack) = lack(entry.name, &*attack, scene) {
             if names.is_empty() {
                 continue;
             }
-            return Err(Problem::new(format!("`{}` {}", entry.name, lack.0)).hint(lack.1).into());
+            return Err(lack.into());
         }
         options.watcher.phase(entry.name);
-        let start = std::time::Instant::now();
         match attack.run(scene, &|done, all| options.watcher.at(done, all)) {
             Ok(report) => results.push(told(entry.name, parameters, report, &material, options, &mut people)),
             Err(problem) if names.is_empty() => {
@@ -169,9 +167,8 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
             }
             Err(problem) => return Err(problem.into()),
         }
-        seconds.insert(entry.name.into(), start.elapsed().as_secs_f64());
+        clock.lap(entry.name);
     }
-    seconds.extend(clock.seconds.into_iter().map(|(name, s)| (name.to_owned(), s)));
     let charts: Vec<(&str, &Chart)> =
         results.iter().filter_map(|(r, chart)| Some((r.attack.as_str(), chart.as_ref()?))).collect();
     if let Some(file) = &options.people {
@@ -190,7 +187,7 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
         attacks: results,
         failed,
         warnings: material.warnings.iter().cloned().chain(skipped).collect(),
-        seconds,
+        seconds: clock.seconds,
     })
 }
 
@@ -255,15 +252,14 @@ pub(crate) fn given<'a, K: Iterator<Item = &'a str>>(
 }
 
 /// What an attack lacks, and the remedy.
-fn lack(attack: &dyn Attack, scene: &Scene) -> Option<(String, &'static str)> {
+fn lack(name: &str, attack: &dyn Attack, scene: &Scene) -> Option<Problem> {
     let needs = attack.needs();
     if scene.releases.len() < needs.releases {
-        return Some((format!("needs {} releases", needs.releases), "name them with `--release FOLDER`, once each"));
+        let problem = Problem::new(format!("`{name}` needs {} releases", needs.releases));
+        return Some(problem.hint("name them with `--release FOLDER`, once each"));
     }
-    (needs.people && scene.people.is_none()).then(|| {
-        let hint = "give `--register FILE`, a table of people with quasi-identifiers, or `--truth FILE`";
-        ("needs people to look for".into(), hint)
-    })
+    let nobody = scene.people().err().filter(|_| needs.people)?;
+    Some(Problem { message: format!("`{name}` needs people to look for"), ..nobody })
 }
 
 /// Draws charts: one into the file itself, several into files beside it that have the attack's name in theirs.

@@ -8,7 +8,6 @@ use scumble::attack::minimality::{Maker, Minimality, Options as Runs, minimality
 use scumble::catalogue::{MINIMALITY, Parameters, did_you_mean};
 use scumble::problem::{Problem, Problems};
 use scumble::table::published;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What is attacked.
@@ -80,7 +79,7 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
             register_is: Some("members"),
             releases: 1,
             facts: 0,
-            parameters: parameters.0.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect(),
+            parameters: parameters.texts(),
         },
         people: Some(found.people.iter().map(|s| u64::from(s.people)).sum()),
         figures: told.iter().map(|f| (f.name.clone(), f.value)).collect(),
@@ -97,7 +96,7 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
         attacks: vec![outcome],
         failed,
         warnings: carried.answer.warnings.clone(),
-        seconds: clock.seconds.into_iter().map(|(name, s)| (name.to_owned(), s)).collect::<BTreeMap<_, _>>(),
+        seconds: clock.seconds,
     })
 }
 

@@ -491,10 +491,7 @@ impl Job<'_> {
             columns: manifest::column_notes(policy, self.extract, &self.made.release),
             missing: "a missing value is a value of its own; missing cells are empty".into(),
             privacy_unit: if person { "person" } else { "row" }.into(),
-            algorithm: Method {
-                name: policy.algorithm.name.into(),
-                parameters: parameters(&policy.algorithm.parameters),
-            },
+            algorithm: Method { name: policy.algorithm.name.into(), parameters: policy.algorithm.parameters.texts() },
             classes: self.answer.classes,
             suppressed: self.answer.suppressed,
             models: self.answer.models.iter().map(Model::public).collect(),
@@ -544,10 +541,6 @@ fn wrong(what: &str) -> Problems {
 fn by_place<'a>((layout, read): &'a (&[Cell], Columns), place: Place) -> Result<&'a Column, Problems> {
     let i = layout.iter().position(|c| c.place == place).ok_or_else(|| wrong("a column is missing"))?;
     Ok(&read.columns[i])
-}
-
-fn parameters(p: &scumble::catalogue::Parameters) -> BTreeMap<String, String> {
-    p.0.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect()
 }
 
 /// The metrics that recipients may know: those that follow from the release alone.

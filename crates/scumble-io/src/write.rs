@@ -324,12 +324,17 @@ fn texts<'a>(rows: &Rows<'a>, cell: &Cell, delimiter: u8) -> Texts<'a> {
 }
 
 /// A cell as CSV: quoted where it has to be, by the rules that the reader detects.
-fn escape(text: &str, delimiter: u8) -> Vec<u8> {
+pub(crate) fn quoted(text: &str, delimiter: u8) -> String {
     let special = |b: u8| b == delimiter || matches!(b, b'"' | b'\n' | b'\r');
     if !text.bytes().any(special) {
-        return text.as_bytes().to_vec();
+        return text.to_owned();
     }
-    format!("\"{}\"", text.replace('"', "\"\"")).into_bytes()
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// The same as bytes.
+fn escape(text: &str, delimiter: u8) -> Vec<u8> {
+    quoted(text, delimiter).into_bytes()
 }
 
 /// The rows of a piece as text in the buffer: how many bytes and how many rows.

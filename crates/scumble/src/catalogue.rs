@@ -210,6 +210,11 @@ impl Parameters {
         }
     }
 
+    /// All of them as texts, as written and defaulted.
+    pub fn texts(&self) -> BTreeMap<String, String> {
+        self.0.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect()
+    }
+
     /// The path of the register, if a parameter names one.
     pub fn register(&self) -> Option<&str> {
         self.0.values().find_map(|v| match v {

@@ -370,37 +370,3 @@ proptest! {
         }
     }
 }
-
-/// `cargo test --release -p scumble --test statistics -- --ignored --nocapture`.
-#[test]
-#[ignore = "measures"]
-fn thousands_of_people_and_hundreds_of_statistics() {
-    let mut random = ChaCha8Rng::seed_from_u64(10);
-    let people = 5000u32;
-    let ages: Vec<u32> = (0..people).map(|_| random.random_range(18..98)).collect();
-    let jobs: Vec<u32> = (0..people).map(|_| random.random_range(0..20)).collect();
-    let values: Vec<i64> = (0..people).map(|_| random.random_range(0..100_000)).collect();
-    let sum = |set: Vec<u32>| sum_statistic(&set, Rational::whole(total(&values, &set)));
-    let ranges: Vec<Statistic> = (0..500)
-        .map(|_| (random.random_range(18..60), random.random_range(1..40), random.random_range(0..20)))
-        .map(|(low, width, job)| {
-            let meets =
-                |p: &u32| (low..low + width).contains(&ages[*p as usize]) && (width > 30 || jobs[*p as usize] == job);
-            (0..people).filter(meets).collect::<Vec<u32>>()
-        })
-        .filter(|set| !set.is_empty())
-        .map(sum)
-        .collect();
-    let dense: Vec<Statistic> =
-        (0..500).map(|_| sum((0..people).filter(|_| random.random_bool(0.5)).collect())).collect();
-    let square: Vec<Statistic> =
-        (0..300).map(|_| sum((0..250).filter(|_| random.random_bool(0.5)).collect())).collect();
-    for (name, published) in [("ranges", ranges), ("dense", dense), ("reconstruction", square)] {
-        let start = std::time::Instant::now();
-        let found = differencing(&published, 5).unwrap();
-        let figures: Vec<String> = found.figures.iter().map(|f| format!("{} {}", f.value, f.name)).collect();
-        println!("{name}: {:.2} s, {}", start.elapsed().as_secs_f64(), figures.join(", "));
-        let most = found.disclosures.iter().map(|d| d.terms.len()).max();
-        println!("  longest combination {most:?}");
-    }
-}

@@ -2,6 +2,7 @@
 
 use super::material::Material;
 use super::{Adversary, Options, Outcome, Person, REGISTERS};
+use crate::write::quoted;
 use scumble::attack::{Chart, Crowd, Report, score};
 use scumble::catalogue::Parameters;
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ impl Adversary {
             register_is: crowd.map(word),
             releases: material.scene.releases.len(),
             facts: material.scene.known.len(),
-            parameters: parameters.0.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect(),
+            parameters: parameters.texts(),
         }
     }
 }
@@ -114,20 +115,16 @@ impl Found<'_> {
     fn write(&self, attack: &str, text: &mut String) {
         if text.is_empty() {
             let groups: String = (1..=self.material.scene.releases.len()).map(|i| format!(",groups_{i}")).collect();
-            let name = self.material.names.as_ref().map_or(String::new(), |c| format!(",{}", csv_cell(&c.name)));
+            let name = self.material.names.as_ref().map_or(String::new(), |c| format!(",{}", quoted(&c.name, b',')));
             let _ = writeln!(text, "attack,row{name},risk{groups},values");
         }
         for (row, &kind) in self.crowd.kind_of.iter().enumerate() {
             let kind = kind as usize;
-            let name = self.name(row).map_or(String::new(), |n| format!(",{}", csv_cell(n)));
+            let name = self.name(row).map_or(String::new(), |n| format!(",{}", quoted(n, b',')));
             let risk = self.risk(kind).map_or(String::new(), |r| format!("{r:.6}"));
             let groups: String = self.groups(kind).iter().map(|n| format!(",{n}")).collect();
             let values: Vec<String> = self.values(kind).iter().map(|(v, p)| format!("{v} {p:.6}")).collect();
-            let _ = writeln!(text, "{attack},{}{name},{risk}{groups},{}", row + 1, csv_cell(&values.join("; ")));
+            let _ = writeln!(text, "{attack},{}{name},{risk}{groups},{}", row + 1, quoted(&values.join("; "), b','));
         }
     }
-}
-
-fn csv_cell(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

@@ -32,14 +32,12 @@ pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
         None => Vec::new(),
     };
     let mut quasi: Vec<String> = Vec::new();
-    let mut sensitive: Vec<String> = Vec::new();
     for folder in &options.releases {
         check::must_be_release(folder)?;
-        for c in manifest::read(folder)?.columns {
-            match c.role.as_str() {
-                "quasi-identifier" if !quasi.contains(&c.name) => quasi.push(c.name),
-                "sensitive" if !sensitive.contains(&c.name) => sensitive.push(c.name),
-                _ => (),
+        let columns = manifest::read(folder)?.columns.into_iter().filter(|c| c.role == "quasi-identifier");
+        for column in columns {
+            if !quasi.contains(&column.name) {
+                quasi.push(column.name);
             }
         }
     }

@@ -1,14 +1,12 @@
 //! Composition attacks on two k-anonymous releases that share people (Ganta, Kasiviswanathan and Smith 2008).
 
-use super::{Findings, Item, Laboratory, Part, algorithm, percent, release, requirement};
+use super::{Findings, Item, Laboratory, Part, algorithm, percent, read, release, requirement};
 use scumble::algorithm::{Algorithm, Requirement};
 use scumble::attack::{ATTACKS, Chart, Knowledge, Membership, Report, Scene, locate};
-use scumble::catalogue::Parameters;
-use scumble::problem::Problems;
+use scumble::problem::{Problem, Problems};
 use scumble::publish::Made;
 use scumble::register::{Register, RegisterColumn};
 use scumble::release::{Form, Release};
-use std::collections::BTreeMap;
 
 /// Two random samples that share people.
 struct Samples {
@@ -41,17 +39,20 @@ fn people(laboratory: &Laboratory<'_>, records: &[u32]) -> Result<Register, Prob
     Ok(Register::new(table.quasi.iter().zip(&table.quasi_codes).map(column).collect())?)
 }
 
-/// Intersects two releases.
-fn intersect(first: Release, second: Release, register: &Register) -> Result<Report, Problems> {
+/// Intersects two releases, knowing people who are in both.
+pub(super) fn intersect(first: Release, second: Release, register: &Register) -> Result<(Scene, Report), Problems> {
     let knowledge = Knowledge { register, membership: Membership::Members, told: Vec::new(), apart: None };
     let releases = vec![("the first release".to_owned(), first), ("the second release".to_owned(), second)];
     let scene = Scene::new(releases, None, Some(&knowledge), 1)?;
-    let Some(entry) = ATTACKS.iter().find(|e| e.name == "intersection") else { return Ok(Report::default()) };
-    let parameters = Parameters::read(entry.name, entry.parameters, &BTreeMap::new()).map_err(Problems)?;
-    Ok((entry.build)(&parameters)?.run(&scene, &|_, _| ())?)
+    let entry = ATTACKS.iter().find(|e| e.name == "intersection");
+    let entry = entry.ok_or_else(|| Problem::new("there is no attack `intersection`"))?;
+    let attack = (entry.build)(&read(entry.name, entry.parameters, &[])?)?;
+    let report = attack.run(&scene, &|_, _| ())?;
+    Ok((scene, report))
 }
 
-fn figure(report: &Report, name: &str) -> f64 {
+/// A figure by name.
+pub(super) fn figure(report: &Report, name: &str) -> f64 {
     report.figures.iter().find(|f| f.name == name).map_or(f64::NAN, |f| f.value)
 }
 
@@ -83,9 +84,9 @@ pub(super) fn composition(laboratory: &Laboratory<'_>) -> Result<Findings, Probl
         };
         let (cut, grouped) = (both(&*mondrian()?)?, both(&*groups()?)?);
         let reports = [
-            intersect(cut.0.release.clone(), cut.1.release.clone(), &samples.register)?,
-            intersect(grouped.0.release.clone(), grouped.1.release.clone(), &samples.register)?,
-            intersect(cut.0.release.clone(), grouped.1.release.clone(), &samples.register)?,
+            intersect(cut.0.release.clone(), cut.1.release.clone(), &samples.register)?.1,
+            intersect(grouped.0.release.clone(), grouped.1.release.clone(), &samples.register)?.1,
+            intersect(cut.0.release.clone(), grouped.1.release.clone(), &samples.register)?.1,
         ];
         for (line, report) in perfect.iter_mut().zip(&reports) {
             line.1.push((k as f64, figure(report, "pvp_100")));
@@ -209,7 +210,7 @@ pub(super) fn cuts(laboratory: &Laboratory<'_>) -> Result<Findings, Problems> {
         let how = algorithm("mondrian", parameters)?;
         let first = release(&samples.first, &*how, &requirements, 1)?;
         let second = release(&samples.second, &*how, &requirements, 2)?;
-        let report = intersect(first.release, second.release, &samples.register)?;
+        let (_, report) = intersect(first.release, second.release, &samples.register)?;
         findings.items.push(Item {
             id: "X3",
             what: format!("{name}: mean class, PVP_100, PVP_25"),
@@ -251,7 +252,7 @@ pub(super) fn diversity(laboratory: &Laboratory<'_>) -> Result<Findings, Problem
             });
             return Ok(None);
         };
-        let report = intersect(first.release, second.release, &samples.register)?;
+        let (_, report) = intersect(first.release, second.release, &samples.register)?;
         let (class, quarter) = (figure(&report, "class"), figure(&report, "pvp_25"));
         findings.items.push(Item {
             id: "X5",

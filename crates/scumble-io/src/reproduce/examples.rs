@@ -1,11 +1,10 @@
 //! Worked examples about several releases, algorithms and statistics, which the pages of `papers/` cannot tell: they have
 //! one table and one policy.
 
+use super::composition::{figure, intersect};
 use super::{Item, Part, algorithm, release, requirement};
 use scumble::attack::minimality::{Maker, Options as Runs, minimality};
 use scumble::attack::statistics::{Line, People, differencing, read};
-use scumble::attack::{ATTACKS, Knowledge, Membership, Scene};
-use scumble::catalogue::Parameters;
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::inference::witness::{Claim, Explainer, Proof, verify};
 use scumble::inference::worlds::{Options as Draws, worlds};
@@ -15,7 +14,6 @@ use scumble::register::{Register, RegisterColumn};
 use scumble::release::{Release, Shape};
 use scumble::table::{Attribute, Table};
 use scumble::taxonomy::{Intervals, Rule, Taxonomy};
-use std::collections::BTreeMap;
 
 /// The values of the literature and ours.
 pub fn examples() -> Result<Vec<Item>, Problems> {
@@ -49,13 +47,8 @@ fn composition() -> Result<Vec<Item>, Problems> {
     ];
     let column = RegisterColumn { name: "age".into(), texts: vec!["28".into()], codes: vec![0] };
     let register = Register::new(vec![column])?;
-    let knowledge = Knowledge { register: &register, membership: Membership::Members, told: Vec::new(), apart: None };
-    let releases = vec![("a".to_owned(), by_age(&first)?), ("b".to_owned(), by_age(&second)?)];
-    let scene = Scene::new(releases, None, Some(&knowledge), 1)?;
-    let Some(entry) = ATTACKS.iter().find(|e| e.name == "intersection") else { return Ok(Vec::new()) };
-    let parameters = Parameters::read(entry.name, entry.parameters, &BTreeMap::new()).map_err(Problems)?;
-    let report = (entry.build)(&parameters)?.run(&scene, &|_, _| ())?;
-    let figure = |name: &str| report.figures.iter().find(|f| f.name == name).map_or(f64::NAN, |f| f.value);
+    let (scene, report) = intersect(by_age(&first)?, by_age(&second)?, &register)?;
+    let figure = |name: &str| figure(&report, name);
     let beliefs = report.beliefs.as_ref().map_or(&[][..], |b| b.of(0));
     let left: Vec<&str> = beliefs.iter().map(|&(v, _)| scene.values[v as usize].as_str()).collect();
     let before = format!("{} and {}", figure("ea_1"), figure("ea_2"));

@@ -6,6 +6,7 @@ use hashbrown::{HashMap, HashSet};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use scumble::attack::Chart;
+use scumble::inference::entropy::entropy_of;
 use scumble::inference::{Evidence, Inference, Located, infer};
 use scumble::problem::{Problem, Problems};
 use scumble::release::Form;
@@ -115,7 +116,7 @@ impl Joint {
     fn entropy_of_second(&self) -> f64 {
         let entropy = |kind: u32| -> f64 {
             let values = self.found.beliefs.values(&self.evidence, kind);
-            values.map(|(_, p)| if p > 0.0 { -p * p.ln() } else { 0.0 }).sum()
+            values.map(|(_, p)| entropy_of(p)).sum()
         };
         self.second.iter().map(|&k| entropy(k)).sum()
     }

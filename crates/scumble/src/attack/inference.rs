@@ -35,11 +35,12 @@
 //! Wang, Fung and Dong, "Integrating private databases for data analysis"; Wang, Yang, Zheng and others, "Inference analysis in
 //! privacy-preserving data re-publishing", 2008; Du, Teng and Zhu, "Privacy-MaxEnt", 2008.
 
-use super::attribute_linkage::believed;
+use super::attribute_linkage::{beliefs as from_best_release, believed};
 use super::naming::Naming;
 use super::{Attack, Beliefs, Crowd, Figure, Needs, Report, Scene};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::exact::Ratio;
+use crate::inference::entropy::entropy_of;
 use crate::inference::witness::Explainer;
 use crate::inference::worlds::{Options, Worlds, worlds};
 use crate::inference::{Contradiction, Evidence, Failure, Inference, Outcome, infer};
@@ -103,7 +104,7 @@ impl Attack for JointInference {
         };
         let about = format!("people of whom a value is believed with more than {danger}, by either");
         figures.push(Figure::count("dangerous", above(&strongest), about));
-        if let Some(single) = (scene.releases.len() > 1).then(|| from_one(scene, crowd)) {
+        if let Some(single) = (scene.releases.len() > 1).then(|| from_best_release(scene, crowd)) {
             let (_, line) = single.summary(crowd);
             chart.lines.push(("the best single release".into(), line.lines[0].1.clone()));
         }
@@ -200,9 +201,7 @@ impl JointInference {
                     continue;
                 }
                 let before = believed(scene, crowd, kind, release);
-                let entropy = |pairs: &[(u32, f64)]| -> f64 {
-                    pairs.iter().map(|&(_, p)| if p > 0.0 { -p * p.ln() } else { 0.0 }).sum()
-                };
+                let entropy = |pairs: &[(u32, f64)]| pairs.iter().map(|&(_, p)| entropy_of(p)).sum::<f64>();
                 alone += alike.people as f64 * entropy(&before);
                 together += alike.people as f64 * entropy(beliefs.of(kind));
                 let now = |v: u32| beliefs.of(kind).iter().find(|(w, _)| *w == v).map_or(0.0, |&(_, p)| p);
@@ -308,11 +307,6 @@ fn stronger(crowd: &Crowd, a: &Beliefs, b: &Beliefs) -> Beliefs {
     let best = |beliefs: &Beliefs, kind: usize| beliefs.best(kind).map_or(0.0, |(_, p)| p);
     let surer = |kind: usize| if best(b, kind) > best(a, kind) { b.of(kind) } else { a.of(kind) };
     Beliefs::new((0..crowd.kinds.len()).map(|kind| surer(kind).iter().copied()))
-}
-
-/// What the best single release gives.
-fn from_one(scene: &Scene, crowd: &Crowd) -> Beliefs {
-    super::attribute_linkage::beliefs(scene, crowd)
 }
 
 /// There is no world, or no solution: says why.

@@ -74,7 +74,8 @@ impl Beliefs {
     }
 }
 
-fn entropy_of(p: f64) -> f64 {
+/// What a probability adds to the entropy, in nats.
+pub fn entropy_of(p: f64) -> f64 {
     if p > 0.0 { -p * p.ln() } else { 0.0 }
 }
 
