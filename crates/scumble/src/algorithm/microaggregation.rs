@@ -130,8 +130,10 @@ impl Algorithm for Microaggregation {
             if parts.len() == before || parts.iter().all(|part| goal.holds(&part.class)) {
                 let classes = parts.into_iter().zip(regions);
                 let classes = classes.map(|(part, region)| Members { region, members: part.members }).collect();
-                let form = Generalized::new(classes, Vec::new());
-                return Ok(Form::Generalized(form.written_in(shown.quasi, Shape::Representatives)));
+                let form = Generalized::new(classes, Vec::new()).written_in(shown.quasi, Shape::Representatives);
+                let form = Form::Generalized(form);
+                // Classes that some columns alone do not tell apart were not tested together.
+                return if goal.is_monotone() { Ok(form) } else { goal.confirm(table, form) };
             }
         }
     }
