@@ -7,7 +7,7 @@ use scumble::catalogue::did_you_mean;
 use scumble::exact::Ratio;
 use scumble::inference::sentences::Names;
 use scumble::inference::witness::{Claim, Conclusion, Explainer, Proof, Unexplained, Witness, verify};
-use scumble::inference::{Evidence, Inference, Outcome, Reasons, Source, infer};
+use scumble::inference::{Evidence, Inference, Outcome, Source, infer};
 use scumble::problem::{Problem, Problems};
 use serde::Serialize;
 
@@ -192,12 +192,7 @@ impl Teller<'_> {
     }
 
     fn because(&self, kind: u32, claim: Claim, warnings: &mut Vec<String>) -> Option<Because> {
-        let mut found = self.explainer.why(kind, claim, None);
-        if found == Err(Unexplained::TooLarge) {
-            // Then with the facts that excluded the other values.
-            found = self.explainer.why(kind, claim, Some(&self.excluding(kind, claim)));
-        }
-        match found {
+        match self.explainer.because(&self.found.forced, kind, claim) {
             Ok(witness) => Some(self.told(&witness, claim)),
             Err(Unexplained::Untrue) => {
                 warnings.push(format!("no reason was found for {}", self.naming.value(claim.value())));
@@ -209,23 +204,6 @@ impl Teller<'_> {
                 None
             }
         }
-    }
-
-    /// Facts that together exclude what a claim excludes.
-    fn excluding(&self, kind: u32, claim: Claim) -> Vec<u32> {
-        let gone = |o: &u32| {
-            let value = self.evidence.outcomes()[*o as usize].value;
-            match claim {
-                Claim::Certain(v) => value != v,
-                _ => value == claim.value(),
-            }
-        };
-        let reasons = Reasons::new(self.evidence, &self.found.forced);
-        let mut facts: Vec<u32> =
-            self.evidence.outcomes_of(kind).filter(gone).filter_map(|o| reasons.excluded(o)).flatten().collect();
-        facts.sort_unstable();
-        facts.dedup();
-        facts
     }
 
     fn told(&self, witness: &Witness, claim: Claim) -> Because {

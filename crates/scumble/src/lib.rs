@@ -12,6 +12,7 @@
 //!   people around it;
 //! - [`policy`]: what a publisher promises, read from text;
 //! - [`model`], [`algorithm`], [`utility`]: the methods, one file each, listed in [`catalogue`];
+//! - [`gate`]: what a release reveals together with earlier ones, by the [`inference`] engine;
 //! - [`query`]: what a table answers and a recipient estimates;
 //! - [`risk`]: re-identification risk, [`uniqueness`]: uniques of the population, estimated,
 //!   [`perturb`]: values changed before anything else, [`exact`]: the arithmetic of verdicts,
@@ -23,6 +24,7 @@ pub mod catalogue;
 pub mod class;
 pub mod encode;
 pub mod exact;
+pub mod gate;
 pub mod inference;
 pub mod model;
 pub mod papers;

@@ -7,6 +7,7 @@
 use crate::algorithm::{Algorithm, Requirement};
 use crate::catalogue::{ALGORITHMS, Entry, Kind, MODELS, PERTURBATIONS, Parameter, Parameters, did_you_mean};
 use crate::exact::Ratio;
+use crate::gate::Gate;
 use crate::model::Concern;
 use crate::perturb::{Method, Step};
 use crate::problem::{Problem, Problems};
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+mod gate;
 mod reader;
 mod taxonomies;
 
@@ -42,6 +44,13 @@ pub struct Policy {
     pub requirements: Vec<Requirement>,
     /// How the release is made.
     pub algorithm: AlgorithmChoice,
+    /// What the whole history may reveal.
+    pub gate: Gate,
+    /// Where the ledger is, as written; a folder named `ledger` beside the policy unless it says otherwise, none if it
+    /// says so.
+    pub ledger: Option<String>,
+    /// The file of the key that makes pseudonyms, as written.
+    pub key: Option<String>,
     /// Where the release goes, as written.
     pub to: String,
     /// In which format.
@@ -137,6 +146,9 @@ impl<'a> Reader<'a> {
             "attributes",
             "models",
             "algorithm",
+            "gate",
+            "ledger",
+            "key",
             "release",
         ];
         self.only(root, &known);
@@ -170,6 +182,7 @@ impl<'a> Reader<'a> {
         let publisher = self.text_at(root, "publisher");
         let recipients = self.texts_at(root, "recipients").unwrap_or_default();
         let (delimiter, quote) = (self.byte(root, "delimiter"), self.byte(root, "quote"));
+        let (gate, ledger, key) = (self.gate(root), self.ledger(root), self.text_at(root, "key"));
         let missing = self.texts_at(root, "missing").unwrap_or_else(|| vec![String::new()]);
         Some(Policy {
             publisher,
@@ -181,6 +194,9 @@ impl<'a> Reader<'a> {
             attributes,
             requirements,
             algorithm: algorithm?,
+            gate,
+            ledger,
+            key,
             to: to?,
             format,
         })

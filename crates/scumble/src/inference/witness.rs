@@ -5,8 +5,8 @@
 //! until they are enough, and then fewer until none can be spared. What follows only because people are whole is shown by
 //! trying all worlds of the few facts, if there are not too many.
 
-use super::Evidence;
 use super::lp::{Certificate, Party, Program, Solution};
+use super::{Evidence, Forced, Reasons};
 use crate::exact::{Fraction, Ratio};
 use dashu_int::IBig;
 use hashbrown::HashSet;
@@ -126,6 +126,32 @@ impl<'a> Explainer<'a> {
         }
         let goal = Goal::new(self.program.evidence(), Conclusion::About { kind, claim });
         self.explain(&goal, &[kind], candidates)
+    }
+
+    /// The same; where too many facts have to do with the kind, among those that excluded what the claim excludes.
+    pub fn because(&self, forced: &Forced, kind: u32, claim: Claim) -> Result<Witness, Unexplained> {
+        match self.why(kind, claim, None) {
+            Err(Unexplained::TooLarge) => self.why(kind, claim, Some(&self.excluding(forced, kind, claim))),
+            found => found,
+        }
+    }
+
+    /// Facts that together exclude what a claim excludes.
+    fn excluding(&self, forced: &Forced, kind: u32, claim: Claim) -> Vec<u32> {
+        let evidence = self.program.evidence();
+        let gone = |o: &u32| {
+            let value = evidence.outcomes()[*o as usize].value;
+            match claim {
+                Claim::Certain(v) => value != v,
+                _ => value == claim.value(),
+            }
+        };
+        let reasons = Reasons::new(evidence, forced);
+        let outcomes = evidence.outcomes_of(kind).filter(gone);
+        let mut facts: Vec<u32> = outcomes.filter_map(|o| reasons.excluded(o)).flatten().collect();
+        facts.sort_unstable();
+        facts.dedup();
+        facts
     }
 
     /// Whether it can be shown that nobody has this outcome, which is one of the kind's.

@@ -1,0 +1,536 @@
+//! What one adversary learns from what she has, before and with the new release.
+
+use super::memory::{Adversary, Crowd, Memory};
+use super::{Gate, Panelist, Strongest};
+use crate::exact::Ratio;
+use crate::inference::sentences::Names;
+use crate::inference::witness::{Claim, Explainer, Witness};
+use crate::inference::worlds::{Options, Worlds, worlds};
+use crate::inference::{Contradiction, Evidence, Failure, Inference, Located, Outcome, Source, infer};
+use crate::problem::Problem;
+use hashbrown::HashMap;
+
+/// Reasons are given for so many kinds of people.
+const EXPLAINED: usize = 3;
+
+/// Beliefs are solved to about ten digits; what is no further than this above a threshold stands on it.
+const ROUNDING: f64 = 1e-9;
+
+/// What an adversary learns, and whether the gate allows it.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Who she is and what she has.
+    pub adversary: Adversary,
+    /// Whether the gate judges her; otherwise she is only told of.
+    pub judged: bool,
+    /// People in any release that she has.
+    pub people: u64,
+    /// People whose value is certain to her.
+    pub certain: u64,
+    /// Of them, those whose value was certain before.
+    pub already: u64,
+    /// People whose value the new release makes certain, as far as the gate counts them.
+    pub newly: u64,
+    /// The fewest values that are possible for anybody whom the new release tells something about.
+    pub fewest: u64,
+    /// The strongest belief about any of them, and whose it is.
+    pub strongest: (f64, Option<Panelist>),
+    /// For each confidence that the gate asks for: the share of the new release's people of whom it is reached newly.
+    pub pvp: Vec<(Ratio, f64)>,
+    /// Whom the release exposes beyond what is allowed, the worst first.
+    pub breaches: Vec<Breach>,
+    /// What must be borne in mind.
+    pub notes: Vec<String>,
+    /// Which thresholds are broken, in words.
+    pub broken: Vec<String>,
+}
+
+impl Seen {
+    /// Whether what she learns may be published.
+    pub fn holds(&self) -> bool {
+        self.broken.is_empty()
+    }
+
+    /// Number of people whom the release exposes beyond what is allowed; somebody who is exposed in two ways counts once.
+    pub fn exposed(&self) -> u64 {
+        let mut people: Vec<u32> = self.breaches.iter().flat_map(|b| b.people.iter().copied()).collect();
+        people.sort_unstable();
+        people.dedup();
+        people.len() as u64
+    }
+}
+
+/// People who are alike, and what becomes known of them.
+#[derive(Clone, Debug)]
+pub struct Breach {
+    /// What.
+    pub what: What,
+    /// Their numbers.
+    pub people: Vec<u32>,
+    /// The value that is certain, or believed in most.
+    pub value: Option<u32>,
+    /// How many values were possible, or how strong the belief was, before.
+    pub before: f64,
+    /// And now.
+    pub after: f64,
+    /// Why, for the worst.
+    pub reason: Option<Reason>,
+}
+
+/// What becomes known of somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// Her value.
+    Certain,
+    /// That it is one of too few.
+    Candidates,
+    /// That it is likely this one.
+    Posterior,
+    /// That it is one of few, by what each release allows.
+    Intersection,
+}
+
+/// The published facts that give an inference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// As sentences.
+    pub sentences: Vec<String>,
+    /// Indices of the releases that say so.
+    pub releases: Vec<usize>,
+}
+
+/// What follows from some releases.
+struct Learnt {
+    crowd: Crowd,
+    evidence: Evidence,
+    found: Inference,
+    worlds: Option<Worlds>,
+}
+
+/// What is known of the people of a kind.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// Values that are possible; 0 if nothing is known of them.
+    candidates: u64,
+    /// The value, if it is certain.
+    certain: Option<u32>,
+    /// Values that each release allows.
+    intersection: u64,
+    /// The strongest belief: value, probability, whose.
+    strongest: (u32, f64, Option<Panelist>),
+}
+
+/// What an adversary learns.
+pub(super) fn look(
+    memory: &Memory,
+    gate: &Gate,
+    definetti: Option<&Strongest>,
+    adversary: Adversary,
+) -> Result<Seen, Problem> {
+    let releases = adversary.releases.clone();
+    let (new, earlier) = (releases[releases.len() - 1], &releases[..releases.len() - 1]);
+    let before = learn(memory, gate, earlier)?;
+    let after = learn(memory, gate, &releases)?;
+    // What the new release tells alone is the models' business where the policy has no gate.
+    let alone = if gate.written { None } else { Some(learn(memory, gate, &[new])?) };
+    let judged = gate.everybody || !adversary.everybody;
+    let mut seen = Seen {
+        adversary,
+        judged,
+        people: 0,
+        certain: 0,
+        already: 0,
+        newly: 0,
+        fewest: u64::MAX,
+        strongest: (0.0, None),
+        pvp: Vec::new(),
+        breaches: Vec::new(),
+        notes: after.notes(gate),
+        broken: Vec::new(),
+    };
+    let mut reached = vec![0u64; gate.pvp.len()];
+    let mut breaches: Vec<(u32, Breach)> = Vec::new();
+    let known_before = before.everything(gate);
+    let known_alone = alone.as_ref().map(|a| a.everything(gate));
+    let known_after = after.everything(gate);
+    for (kind, &(people, person)) in (0u32..).zip(&after.crowd.kinds) {
+        let now = known_after[kind as usize];
+        if now.candidates == 0 {
+            continue;
+        }
+        let was = known_before[before.crowd.kind_of[person as usize] as usize];
+        let by_itself = alone.as_ref().zip(known_alone.as_ref());
+        let by_itself = by_itself.map(|(a, known)| known[a.crowd.kind_of[person as usize] as usize]);
+        seen.count(people, &was, &now);
+        for what in exposures(gate, &was, by_itself.as_ref(), &now) {
+            if what == What::Certain {
+                seen.newly += u64::from(people);
+            }
+            let (b, a) = what.measure(&was, &now);
+            let value = now.certain.or((what == What::Posterior).then_some(now.strongest.0));
+            breaches.push((kind, Breach { what, people: Vec::new(), value, before: b, after: a, reason: None }));
+        }
+        if memory.releases[new].place[person as usize] != 0 {
+            for (sum, (confidence, _)) in reached.iter_mut().zip(&gate.pvp) {
+                let reaches = |known: &Known| known.reaches(*confidence);
+                *sum += if reaches(&now) && !reaches(&was) { u64::from(people) } else { 0 };
+            }
+        }
+    }
+    let members = memory.releases[new].place.iter().filter(|&&p| p != 0).count() as u64;
+    seen.verdict(gate, members, &reached);
+    let mut kept = breaches;
+    kept.retain(|(_, b)| seen.counts(gate, b.what));
+    after.name(&mut kept);
+    kept.extend(learnt_by_definetti(gate, definetti, &mut seen).into_iter().map(|b| (u32::MAX, b)));
+    kept.sort_by(|(_, a), (_, b)| a.what.cmp(&b.what).then(b.after.total_cmp(&a.after)).then(a.people.cmp(&b.people)));
+    if seen.judged {
+        after.explain(memory, &releases, &mut kept);
+    }
+    seen.breaches = kept.into_iter().map(|(_, b)| b).collect();
+    if !seen.judged {
+        seen.notes.extend(std::mem::take(&mut seen.broken).into_iter().map(|b| format!("not judged: {b}")));
+        seen.breaches.clear();
+    }
+    Ok(seen)
+}
+
+/// What the new release makes worse than the gate allows for people of whom this was and is known.
+fn exposures(gate: &Gate, was: &Known, alone: Option<&Known>, now: &Known) -> Vec<What> {
+    let mut found = Vec::new();
+    let alone_certain = alone.is_some_and(|a| a.certain.is_some());
+    if now.certain.is_some() && was.certain.is_none() && !alone_certain {
+        found.push(What::Certain);
+    }
+    let fewer = was.candidates == 0 || now.candidates < was.candidates;
+    if gate.candidates.is_some_and(|least| now.candidates < least) && fewer {
+        found.push(What::Candidates);
+    }
+    let surer = now.strongest.1 > was.strongest.1 + ROUNDING;
+    if gate.posterior.is_some_and(|most| now.strongest.1 > most.to_f64() + ROUNDING) && surer {
+        found.push(What::Posterior);
+    }
+    if gate.pvp.iter().any(|(confidence, _)| now.reaches(*confidence) && !was.reaches(*confidence)) {
+        found.push(What::Intersection);
+    }
+    found
+}
+
+impl What {
+    fn measure(self, was: &Known, now: &Known) -> (f64, f64) {
+        match self {
+            What::Certain | What::Candidates => (was.candidates as f64, now.candidates as f64),
+            What::Posterior => (was.strongest.1, now.strongest.1),
+            What::Intersection => (was.intersection as f64, now.intersection as f64),
+        }
+    }
+}
+
+impl Known {
+    /// Whether each of the values that every release allows is believed with this confidence.
+    fn reaches(&self, confidence: Ratio) -> bool {
+        self.intersection > 0 && confidence <= Ratio::new(1, u128::from(self.intersection))
+    }
+}
+
+impl Seen {
+    fn count(&mut self, people: u32, was: &Known, now: &Known) {
+        let people = u64::from(people);
+        self.people += people;
+        self.certain += if now.certain.is_some() { people } else { 0 };
+        self.already += if was.certain.is_some() { people } else { 0 };
+        let changed = was.candidates == 0 || now.candidates < was.candidates;
+        if changed || now.strongest.1 > was.strongest.1 + ROUNDING {
+            self.fewest = self.fewest.min(now.candidates);
+            if now.strongest.1 > self.strongest.0 {
+                self.strongest = (now.strongest.1, now.strongest.2);
+            }
+        }
+    }
+
+    /// Says which thresholds are broken.
+    fn verdict(&mut self, gate: &Gate, members: u64, reached: &[u64]) {
+        if self.fewest == u64::MAX {
+            self.fewest = 0;
+        }
+        let (who, newly) = (&self.adversary.name, self.newly);
+        if newly > gate.certain {
+            let people = if newly == 1 { "one person's value".into() } else { format!("the values of {newly} people") };
+            let allowed = gate.certain;
+            self.broken.push(format!("{people} would be certain to {who}; at most {allowed} may be"));
+        }
+        if let Some(least) = gate.candidates.filter(|&least| self.fewest > 0 && self.fewest < least) {
+            let fewest = self.fewest;
+            self.broken.push(format!(
+                "as few as {fewest} values would be left possible of a person to {who}; at least {least} must be"
+            ));
+        }
+        if let Some(most) = gate.posterior.filter(|most| self.strongest.0 > most.to_f64() + ROUNDING) {
+            let (belief, by) = (self.strongest.0, self.strongest.1.map_or("", Panelist::name));
+            self.broken.push(format!(
+                "{who} would believe in a person's value with {belief:.4} (`{by}`); at most {most} is allowed"
+            ));
+        }
+        for ((confidence, most), &people) in gate.pvp.iter().zip(reached) {
+            let share = Ratio::new(u128::from(people), u128::from(members.max(1)));
+            self.pvp.push((*confidence, share.to_f64()));
+            if share > *most {
+                let share = 100.0 * share.to_f64();
+                self.broken.push(format!(
+                    "{who} would be confident with {confidence} or more of {share:.2} % of the people; at most a share of \
+                     {most} is allowed"
+                ));
+            }
+        }
+    }
+
+    /// Whether breaches of this sort break a threshold.
+    fn counts(&self, gate: &Gate, what: What) -> bool {
+        match what {
+            What::Certain => self.newly > gate.certain,
+            What::Candidates | What::Posterior => true,
+            What::Intersection => {
+                self.pvp.iter().zip(&gate.pvp).any(|((_, share), (_, most))| *share > most.to_f64() + ROUNDING)
+            }
+        }
+    }
+}
+
+/// What the new release tells about how quasi-identifiers and values go together.
+fn learnt_by_definetti(gate: &Gate, definetti: Option<&Strongest>, seen: &mut Seen) -> Vec<Breach> {
+    let Some(beliefs) = definetti.filter(|_| gate.panel.contains(&Panelist::DeFinetti)) else { return Vec::new() };
+    let strongest = beliefs.iter().map(|b| b.1).fold(0.0, f64::max);
+    if strongest > seen.strongest.0 {
+        seen.strongest = (strongest, Some(Panelist::DeFinetti));
+    }
+    let Some(most) = gate.posterior else { return Vec::new() };
+    let beyond = |(person, &(value, p)): (u32, &(u32, f64))| {
+        let breach = Breach {
+            what: What::Posterior,
+            people: vec![person],
+            value: Some(value),
+            before: 0.0,
+            after: p,
+            reason: None,
+        };
+        (p > most.to_f64() + ROUNDING).then_some(breach)
+    };
+    let found: Vec<Breach> = (0u32..).zip(beliefs).filter_map(beyond).collect();
+    if !found.is_empty() && !seen.broken.iter().any(|b| b.contains("would believe")) {
+        let who = &seen.adversary.name;
+        seen.broken.push(format!(
+            "{who} would believe in a person's value with {strongest:.4} (`definetti`); at most {most} is allowed"
+        ));
+    }
+    found
+}
+
+/// What follows from these releases.
+fn learn(memory: &Memory, gate: &Gate, releases: &[usize]) -> Result<Learnt, Problem> {
+    let crowd = memory.crowd(releases);
+    let evidence = memory.evidence(&crowd, releases);
+    let found = infer(&evidence, &|_, _| ()).map_err(|f| refused(memory, releases, &crowd, &evidence, &f))?;
+    let counted = gate.panel.contains(&Panelist::Worlds).then(|| {
+        let options = Options { budget: 0, ..Options::default() };
+        worlds(&evidence, &found.forced.possible, &options, &|_, _| true)
+    });
+    let worlds = counted.transpose().map_err(|e| Problem::new(format!("worlds could not be counted: {e}")))?;
+    Ok(Learnt { crowd, evidence, found, worlds })
+}
+
+impl Learnt {
+    /// What is known of every kind of the crowd.
+    fn everything(&self, gate: &Gate) -> Vec<Known> {
+        (0..self.crowd.kinds.len() as u32).map(|kind| self.known(gate, kind)).collect()
+    }
+
+    fn known(&self, gate: &Gate, kind: u32) -> Known {
+        let real = |v: &u32| *v != Outcome::UNKNOWN;
+        let mut possible = self.found.forced.values(&self.evidence, kind);
+        let first = possible.next();
+        let more = possible.count() as u64;
+        let Some(first) = first.filter(|v| real(v) || more > 0) else { return Known::default() };
+        let unknown = self.found.forced.values(&self.evidence, kind).filter(|v| !real(v)).count() as u64;
+        let candidates = 1 + more - unknown;
+        let mut last = None;
+        let allowed = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
+        let intersection = allowed.filter(|v| real(v) && last.replace(*v) != Some(*v)).count() as u64;
+        let mut known =
+            Known { candidates, certain: (more == 0).then_some(first), intersection, strongest: (first, 0.0, None) };
+        for &panelist in &gate.panel {
+            if let Some((value, p)) = self.belief(kind, panelist, intersection) {
+                if p > known.strongest.1 {
+                    known.strongest = (value, p, Some(panelist));
+                }
+            }
+        }
+        known
+    }
+
+    /// The value that somebody on the panel believes in most.
+    fn belief(&self, kind: u32, panelist: Panelist, intersection: u64) -> Option<(u32, f64)> {
+        let strongest = |values: &mut dyn Iterator<Item = (u32, f64)>| {
+            let known = values.filter(|(v, _)| *v != Outcome::UNKNOWN);
+            known.max_by(|a, b| a.1.total_cmp(&b.1))
+        };
+        match panelist {
+            Panelist::Intersection => {
+                let outcomes = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
+                let first = outcomes.filter(|v| *v != Outcome::UNKNOWN).min()?;
+                Some((first, 1.0 / intersection.max(1) as f64))
+            }
+            Panelist::MaximumEntropy => strongest(&mut self.found.beliefs.values(&self.evidence, kind)),
+            Panelist::Worlds => {
+                let worlds = self.worlds.as_ref()?;
+                let outcomes = self.evidence.outcomes_of(kind);
+                if !outcomes.clone().all(|o| worlds.knows(o)) {
+                    return None;
+                }
+                let mut sums: Vec<(u32, f64)> = Vec::new();
+                for o in outcomes {
+                    let (value, p) = (self.evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
+                    match sums.last_mut() {
+                        Some((v, sum)) if *v == value => *sum += p,
+                        _ => sums.push((value, p)),
+                    }
+                }
+                strongest(&mut sums.into_iter())
+            }
+            Panelist::DeFinetti => None,
+        }
+    }
+
+    fn notes(&self, gate: &Gate) -> Vec<String> {
+        let mut notes = Vec::new();
+        let undecided = self.found.forced.undecided.len();
+        if undecided > 0 {
+            notes.push(format!("{undecided} possibilities were neither proven nor excluded and count as possible"));
+        }
+        let counted = self.worlds.as_ref().filter(|_| gate.panel.contains(&Panelist::Worlds));
+        let people = self.evidence.people();
+        if let Some(left) = counted.map(|w| people - w.exact).filter(|&left| left > 0) {
+            notes.push(format!(
+                "worlds were not counted for {left} of {people} people, who have to do with too many others"
+            ));
+        }
+        notes
+    }
+
+    /// Names the people of breaches, which know their kinds.
+    fn name(&self, breaches: &mut [(u32, Breach)]) {
+        let mut wanted: HashMap<u32, Vec<u32>> = breaches.iter().map(|(kind, _)| (*kind, Vec::new())).collect();
+        for (person, kind) in (0u32..).zip(&self.crowd.kind_of) {
+            if let Some(people) = wanted.get_mut(kind) {
+                people.push(person);
+            }
+        }
+        for (kind, breach) in breaches {
+            breach.people = wanted.get(kind).cloned().unwrap_or_default();
+        }
+    }
+
+    /// Gives reasons for the worst.
+    fn explain(&self, memory: &Memory, releases: &[usize], breaches: &mut [(u32, Breach)]) {
+        if breaches.is_empty() {
+            return;
+        }
+        let explainer = Explainer::new(&self.evidence);
+        let names = Naming { memory, releases, learnt: &self.crowd };
+        for (kind, breach) in breaches.iter_mut().filter(|(kind, _)| *kind != u32::MAX).take(EXPLAINED) {
+            let claim = match (breach.what, breach.value) {
+                (What::Certain, Some(value)) => Claim::Certain(value),
+                (What::Candidates | What::Posterior, _) => match self.excluded(*kind) {
+                    Some(value) => Claim::Impossible(value),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            let Ok(witness) = explainer.because(&self.found.forced, *kind, claim) else { continue };
+            let from = |w: &Witness| {
+                let facts = w.facts.iter().map(|&f| self.evidence.facts()[f as usize].source);
+                let told = facts.filter_map(|s| match s {
+                    Source::Published { release, .. } => Some(releases[release as usize]),
+                    Source::Known(_) => None,
+                });
+                let mut told: Vec<usize> = told.collect();
+                told.sort_unstable();
+                told.dedup();
+                told
+            };
+            let (sentences, releases) = (explainer.sentences(&witness, &names), from(&witness));
+            breach.reason = Some(Reason { sentences, releases });
+        }
+    }
+
+    /// A value that the releases allow each by itself, and not together.
+    fn excluded(&self, kind: u32) -> Option<u32> {
+        let possible: Vec<u32> = self.found.forced.values(&self.evidence, kind).collect();
+        let allowed = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
+        allowed.filter(|v| *v != Outcome::UNKNOWN).find(|v| !possible.contains(v))
+    }
+}
+
+/// Nothing can be inferred: says why.
+fn refused(memory: &Memory, releases: &[usize], crowd: &Crowd, evidence: &Evidence, failure: &Failure) -> Problem {
+    match failure {
+        Failure::Contradiction(Contradiction { facts, .. }) => {
+            let explainer = Explainer::new(evidence);
+            let names = Naming { memory, releases, learnt: crowd };
+            let witness = explainer.contradiction((!facts.is_empty()).then_some(facts));
+            let why = witness.map(|w| explainer.sentences(&w, &names).join("\n  ")).unwrap_or_default();
+            Problem::new(format!("what the ledger holds contradicts itself:\n  {why}")).hint(
+                "a release that was added from elsewhere may be about other people: look at it with `scumble ledger show`, \
+                 or take it back with `scumble ledger withdraw`",
+            )
+        }
+        Failure::Unsolved(outcomes) => Problem::new(format!(
+            "what the releases reveal together could not be settled: {outcomes} possibilities could be neither proven nor \
+             excluded"
+        ))
+        .hint("publish by another algorithm, such as `history-guided`, or to a recipient who has fewer releases"),
+    }
+}
+
+/// What people, values and groups are called.
+struct Naming<'a> {
+    memory: &'a Memory,
+    releases: &'a [usize],
+    learnt: &'a Crowd,
+}
+
+impl Names for Naming<'_> {
+    fn person(&self, kind: u32, number: u32) -> String {
+        if kind as usize >= self.learnt.kinds.len() {
+            return "a record that is nobody's we know".into();
+        }
+        let mut alike = (0u32..).zip(&self.learnt.kind_of).filter(|(_, k)| **k == kind);
+        alike.nth(number as usize).map_or_else(|| "somebody".into(), |(person, _)| (self.memory.name)(person))
+    }
+
+    fn value(&self, value: u32) -> String {
+        match self.memory.values.get(value as usize) {
+            Some(text) if !text.is_empty() => text.clone(),
+            _ => "a missing value".into(),
+        }
+    }
+
+    fn release(&self, release: u32) -> String {
+        format!("`{}`", self.memory.releases[self.releases[release as usize]].name)
+    }
+
+    fn group(&self, release: u32, group: u32) -> String {
+        let label = &self.memory.releases[self.releases[release as usize]].labels[group as usize];
+        format!("{}, {label}", self.release(release))
+    }
+
+    fn known(&self, _: u32) -> String {
+        String::new()
+    }
+
+    fn located(&self, kind: u32) -> Vec<Located> {
+        match self.learnt.kinds.get(kind as usize) {
+            Some(&(_, person)) => self.memory.located(person, self.releases),
+            None => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What a publisher remembers of releases, and who was given which of them.
+
+use crate::inference::{Evidence, Located};
+use crate::table::number_tuples;
+use std::collections::BTreeSet;
+
+/// Releases about one sensitive attribute and the people in them.
+pub struct Memory {
+    /// The attribute.
+    pub attribute: String,
+    /// Its values in any of the releases; their places are their codes.
+    pub values: Vec<String>,
+    /// The releases, the new one last.
+    pub releases: Vec<Remembered>,
+    /// Number of people. Somebody whose value changed is another person.
+    pub people: usize,
+    /// What a person is called.
+    pub name: Box<dyn Fn(u32) -> String + Send + Sync>,
+}
+
+/// A release as its publisher remembers it.
+#[derive(Clone, Debug)]
+pub struct Remembered {
+    /// What it is called.
+    pub name: String,
+    /// Who was given it; everybody, if nobody is named.
+    pub recipients: Vec<String>,
+    /// What its groups are called.
+    pub labels: Vec<String>,
+    /// The values of each group with their counts, rising.
+    pub groups: Vec<Vec<(u32, u64)>>,
+    /// Places where people are: several groups where it is not known in which of them somebody is.
+    pub spots: Vec<Located>,
+    /// Where everybody is: 0 for those who are not in it, otherwise 1 and the index of the spot.
+    pub place: Vec<u32>,
+    /// Records that are nobody's of these people, and counterfeits: so many, in this group, surely or perhaps.
+    pub strangers: Vec<(u32, Located)>,
+}
+
+/// Somebody who was given releases, or several who put together what they were given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adversary {
+    /// Who it is.
+    pub name: String,
+    /// Indices of the releases, rising.
+    pub releases: Vec<usize>,
+    /// Whether it is everybody who was given anything.
+    pub everybody: bool,
+}
+
+/// Everybody who has the new release: each recipient, coalitions of up to so many of them, and all together. Those who
+/// have the same releases are named once.
+pub fn adversaries(memory: &Memory, coalitions: usize) -> Vec<Adversary> {
+    let Some(new) = memory.releases.len().checked_sub(1) else { return Vec::new() };
+    let names: BTreeSet<&str> = memory.releases.iter().flat_map(|r| r.recipients.iter().map(String::as_str)).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let everything: Vec<usize> = (0..=new).collect();
+    let mut found = vec![Adversary { name: "everybody".into(), releases: everything, everybody: true }];
+    let mut coalition: Vec<usize> = Vec::new();
+    let mut given = |members: &[usize]| {
+        let has = |r: &Remembered| {
+            r.recipients.is_empty() || members.iter().any(|&m| r.recipients.iter().any(|name| name == names[m]))
+        };
+        let releases: Vec<usize> = (0..=new).filter(|&r| has(&memory.releases[r])).collect();
+        if releases.last() != Some(&new) || found.iter().any(|a| a.releases == releases) {
+            return;
+        }
+        let name = match members {
+            [] => "the public".into(),
+            _ => members.iter().map(|&m| names[m]).collect::<Vec<_>>().join(" and "),
+        };
+        found.push(Adversary { name, releases, everybody: false });
+    };
+    given(&[]);
+    for size in 1..=coalitions.min(names.len()) {
+        combinations(names.len(), size, 0, &mut coalition, &mut given);
+    }
+    found
+}
+
+/// Calls `visit` with every choice of `size` of the first `n` numbers, from `from` on.
+fn combinations(n: usize, size: usize, from: usize, chosen: &mut Vec<usize>, visit: &mut impl FnMut(&[usize])) {
+    if chosen.len() == size {
+        return visit(chosen);
+    }
+    for next in from..n {
+        chosen.push(next);
+        combinations(n, size, next + 1, chosen, visit);
+        chosen.pop();
+    }
+}
+
+/// People told apart by where they are in some of the releases.
+pub(super) struct Crowd {
+    /// The kind of everybody.
+    pub kind_of: Vec<u32>,
+    /// Of each kind: how many people, and one of them.
+    pub kinds: Vec<(u32, u32)>,
+}
+
+impl Memory {
+    /// People who are alike in these releases.
+    pub(super) fn crowd(&self, releases: &[usize]) -> Crowd {
+        let columns: Vec<&[u32]> = releases.iter().map(|&r| &self.releases[r].place[..]).collect();
+        let sizes: Vec<u64> = releases.iter().map(|&r| self.releases[r].spots.len() as u64 + 1).collect();
+        if columns.is_empty() {
+            let kinds = if self.people == 0 { Vec::new() } else { vec![(self.people as u32, 0)] };
+            return Crowd { kind_of: vec![0; self.people], kinds };
+        }
+        let (kind_of, firsts) = number_tuples(&columns, &sizes);
+        let mut kinds: Vec<(u32, u32)> = firsts.into_iter().map(|person| (0, person)).collect();
+        kind_of.iter().for_each(|&k| kinds[k as usize].0 += 1);
+        Crowd { kind_of, kinds }
+    }
+
+    /// Where a person is in these releases.
+    pub(super) fn located(&self, person: u32, releases: &[usize]) -> Vec<Located> {
+        let place = |&r: &usize| match self.releases[r].place[person as usize].checked_sub(1) {
+            Some(spot) => self.releases[r].spots[spot as usize].clone(),
+            None => Located::absent(),
+        };
+        releases.iter().map(place).collect()
+    }
+
+    /// What these releases say: the kinds of the crowd, then strangers.
+    pub(super) fn evidence(&self, crowd: &Crowd, releases: &[usize]) -> Evidence {
+        let groups: Vec<Vec<Vec<(u32, u64)>>> = releases.iter().map(|&r| self.releases[r].groups.clone()).collect();
+        let kinds = crowd.kinds.iter().map(|&(people, person)| (people, self.located(person, releases)));
+        let strangers = releases.iter().enumerate().flat_map(|(i, &r)| {
+            self.releases[r].strangers.iter().map(move |(people, place)| {
+                let mut located = vec![Located::absent(); releases.len()];
+                located[i] = place.clone();
+                (*people, located)
+            })
+        });
+        Evidence::new(&groups, kinds.chain(strangers))
+    }
+}

@@ -1,0 +1,107 @@
+//! What a policy lets the whole history reveal: `[gate]`.
+
+use super::reader::{Reader, Section, scalar, shown};
+use crate::catalogue::did_you_mean;
+use crate::exact::Ratio;
+use crate::gate::{Gate, Panelist};
+use crate::problem::Problem;
+use toml::Spanned;
+use toml::de::DeValue;
+
+impl<'a> Reader<'a> {
+    /// Where the ledger is; `None` if the policy does not want one.
+    pub(super) fn ledger(&self, root: &Section<'a>) -> Option<String> {
+        let Some(value) = root.get("ledger") else { return Some("ledger".into()) };
+        match value.get_ref() {
+            DeValue::Boolean(false) => None,
+            _ => {
+                let text = self.text_of(root, "ledger", value)?;
+                if let Some(password) = password(&text) {
+                    let problem = Problem::new("`ledger` holds a password, and policies are read by many");
+                    self.report(value.span().start + password, problem.hint(
+                        "leave it out of the address; give it in the environment variable `PGPASSWORD` or in a `.pgpass` file",
+                    ));
+                }
+                Some(text)
+            }
+        }
+    }
+
+    /// The gate; what is not written stands at its default.
+    pub(super) fn gate(&self, root: &Section<'a>) -> Gate {
+        let mut gate = Gate::default();
+        let Some(section) = self.section(root, "gate") else { return gate };
+        gate.written = true;
+        self.only(&section, &["certain", "candidates", "posterior", "pvp", "panel", "coalitions", "everybody"]);
+        let whole = |key: &str, least: u64| {
+            let value = section.get(key)?;
+            let number = scalar(value.get_ref()).and_then(|t| t.parse::<u64>().ok()).filter(|n| *n >= least);
+            if number.is_none() {
+                self.wrong(&section, key, value, &format!("a whole number of at least {least}"));
+            }
+            number
+        };
+        gate.certain = whole("certain", 0).unwrap_or(0);
+        gate.candidates = whole("candidates", 2);
+        gate.coalitions = whole("coalitions", 1).unwrap_or(1) as usize;
+        gate.posterior = section.get("posterior").and_then(|v| self.share(&section, "posterior", v));
+        gate.everybody = self.flag(&section, "everybody").unwrap_or(true);
+        if let Some(names) = self.texts_at(&section, "panel") {
+            gate.panel = self.panel(&section, &names);
+        }
+        if let Some(levels) = self.section(&section, "pvp") {
+            gate.pvp = levels.table.iter().filter_map(|(key, v)| self.level(&levels, key.get_ref(), v)).collect();
+        }
+        gate
+    }
+
+    /// A confidence in per cent and the share of people of whom it may be reached.
+    fn level(&self, of: &Section<'a>, key: &str, value: &'a Spanned<DeValue<'a>>) -> Option<(Ratio, Ratio)> {
+        let percent = key.parse::<u64>().ok().filter(|p| (1..=100).contains(p));
+        if percent.is_none() {
+            let problem = Problem::new(format!("`{}` is no confidence", of.path(key)));
+            self.report(value.span().start, problem.hint("write per cents, as in `pvp = { 100 = 0, 50 = 0.01 }`"));
+        }
+        let share = self.share(of, key, value);
+        Some((Ratio::new(percent?.into(), 100), share?))
+    }
+
+    fn share(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>) -> Option<Ratio> {
+        let share = scalar(value.get_ref()).and_then(|t| Ratio::parse(&t)).filter(|r| *r <= Ratio::whole(1));
+        if share.is_none() {
+            self.wrong(section, key, value, "a number between 0 and 1");
+        }
+        share
+    }
+
+    fn panel(&self, section: &Section<'a>, names: &[String]) -> Vec<Panelist> {
+        let mut panel = Vec::new();
+        for name in names {
+            match Panelist::ALL.iter().find(|(n, _)| n == name) {
+                Some((_, panelist)) => panel.push(*panelist),
+                None => {
+                    let problem = Problem::new(format!("nobody on the panel is called `{name}`"));
+                    let known = Panelist::ALL.map(|(name, _)| name);
+                    self.report(section.at, problem.hint(did_you_mean(name, known)));
+                }
+            }
+        }
+        panel
+    }
+
+    fn wrong(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>, expected: &str) {
+        let written = shown(value.get_ref());
+        let problem = Problem::new(format!("`{}` must be {expected}, not {written}", section.path(key)));
+        self.report(value.span().start, problem);
+    }
+}
+
+/// Where a password stands in the address of a database.
+fn password(address: &str) -> Option<usize> {
+    let (scheme, rest) = address.split_once("://").filter(|(scheme, _)| scheme.starts_with("postgres"))?;
+    if let Some(at) = rest.find("password=") {
+        return Some(scheme.len() + 3 + at);
+    }
+    let (user, _) = rest.split_once('@')?;
+    user.find(':').map(|at| scheme.len() + 3 + at)
+}
