@@ -604,7 +604,7 @@ fn understand(
         }
         _ => (plan.shape, (classes_of(read.rows, &quasi_labels, &sensitive_labels), Vec::new())),
     };
-    Ok(Release { quasi, sensitive, classes, suppressed: 0, shape, records_by_group })
+    Ok(Release { quasi, sensitive, classes, suppressed: 0, shape, records_by_group, counterfeits: Vec::new() })
 }
 
 /// A taxonomy in which every published label has a meaning. Its leaves are the values that the labels themselves name

@@ -448,7 +448,15 @@ impl Job<'_> {
             (classes_of(records.1.rows, &quasi, &sensitive), Vec::new())
         };
         let (quasi, sensitive) = (judged.quasi.clone(), judged.sensitive.clone());
-        Ok(Release { quasi, sensitive, classes, suppressed: judged.suppressed, shape: judged.shape, records_by_group })
+        Ok(Release {
+            quasi,
+            sensitive,
+            classes,
+            suppressed: judged.suppressed,
+            shape: judged.shape,
+            records_by_group,
+            counterfeits: Vec::new(),
+        })
     }
 
     fn write_notes(

@@ -8,8 +8,8 @@
 //!
 //! - [`publish`]: anonymize, judge again, measure;
 //! - [`table`]: the microdata as algorithms see it, [`taxonomy`]: how values generalize, [`class`]: what a release makes
-//!   indistinguishable, [`release`]: what is made and what is given, [`register`]: the
-//!   people around it;
+//!   indistinguishable, [`release`]: what is made and what is given, [`history`]: what
+//!   was given before, [`register`]: the people around it;
 //! - [`policy`]: what a publisher promises, read from text;
 //! - [`model`], [`algorithm`], [`utility`]: the methods, one file each, listed in [`catalogue`];
 //! - [`gate`]: what a release reveals together with earlier ones, by the [`inference`] engine;
@@ -25,6 +25,7 @@ pub mod class;
 pub mod encode;
 pub mod exact;
 pub mod gate;
+pub mod history;
 pub mod inference;
 pub mod model;
 pub mod papers;

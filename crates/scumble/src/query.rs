@@ -14,7 +14,8 @@
 //!   scale the domain is every multiple of the unit, as for [`Taxonomy::size`].
 //! - **representatives**: the published value is taken as it is.
 //! - **groups**: Σ over the groups of (records of the group that meet the conditions on quasi-identifiers) · (share of
-//!   admitted sensitive values in the group); Xiao and Tao 2006.
+//!   admitted sensitive values in the group); Xiao and Tao 2006. Values that stand for nobody count among the values, and
+//!   not among the records.
 //!
 //! Conditions on several sensitive attributes are counted together where the release was made with them joined
 //! ([`Table::join_sensitive`]); otherwise they are taken to be independent within a class.
@@ -385,7 +386,7 @@ impl Bound {
     fn sensitive_share(&self, release: &Release, class: &EquivalenceClass) -> f64 {
         let counted = |i: usize, admitted: &dyn Fn(u32) -> bool| -> f64 {
             let met = class.histograms[i].0.iter().filter(|(code, _)| admitted(*code));
-            met.map(|(_, n)| n).sum::<u64>() as f64 / class.count.max(1) as f64
+            met.map(|(_, n)| n).sum::<u64>() as f64 / class.histograms[i].total().max(1) as f64
         };
         if self.joins_sensitive()
             && let Some((i, Some(Hidden::Joint(tuples)))) =

@@ -4,7 +4,7 @@
 //! way back: attacks and judges take releases.
 
 use crate::class::{EquivalenceClass, Histogram, Run};
-use crate::table::{Attribute, Distribution, Table, number_tuples};
+use crate::table::{Attribute, Distribution, Hidden, Table, number_tuples};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -50,10 +50,24 @@ pub enum Shape {
 pub struct Anatomized {
     /// The groups; their order says nothing.
     pub groups: Vec<Vec<Member>>,
+    /// For each group the values that stand for nobody: codes of the first sensitive attribute, rising. Empty if there
+    /// are none in any group.
+    pub counterfeits: Vec<Vec<u32>>,
     /// Records left out of the release.
     pub suppressed: Vec<Member>,
     /// What the algorithm has to say.
     pub notes: Vec<String>,
+}
+
+impl Anatomized {
+    /// The groups as a recipient sees them.
+    fn classes(&self, table: &Table) -> Vec<EquivalenceClass> {
+        let class = |(i, members): (usize, &Vec<Member>)| match self.counterfeits.get(i) {
+            Some(values) if !values.is_empty() => with_counterfeits(table, group(table, members), values),
+            _ => group(table, members),
+        };
+        self.groups.par_iter().enumerate().map(class).collect()
+    }
 }
 
 /// Classes with their members.
@@ -134,6 +148,9 @@ pub struct Release {
     /// For [`Shape::Groups`]: what is published of the quasi-identifiers. The classes are the groups, by number, and
     /// their regions cover what their records show.
     pub records_by_group: Vec<GroupedRecords>,
+    /// How many of the sensitive values of each class stand for nobody: its histograms count them, its `count` does not.
+    /// Which values they are is not told. Empty if there are none in any class.
+    pub counterfeits: Vec<u64>,
 }
 
 /// Records of one group with equal quasi-identifiers.
@@ -160,14 +177,16 @@ impl Release {
                 suppressed,
                 shape: form.shape,
                 records_by_group: Vec::new(),
+                counterfeits: Vec::new(),
             },
             Form::Anatomized(form) => Release {
                 quasi,
                 sensitive,
-                classes: form.groups.par_iter().map(|members| group(table, members)).collect(),
+                classes: form.classes(table),
                 suppressed,
                 shape: Shape::Groups,
                 records_by_group: grouped(table, &form.groups),
+                counterfeits: form.counterfeits.iter().map(|values| values.len() as u64).collect(),
             },
         }
     }
@@ -206,6 +225,11 @@ impl Release {
             members: vec![Member { row, count: table.counts[row as usize] }],
         });
         Release::of(table, &Form::Generalized(Generalized::new(rows.collect(), Vec::new())))
+    }
+
+    /// How many values of a class stand for nobody.
+    pub fn counterfeits_in(&self, class: usize) -> u64 {
+        self.counterfeits.get(class).copied().unwrap_or(0)
     }
 
     /// Number of records published.
@@ -296,6 +320,20 @@ pub(crate) fn group(table: &Table, members: &[Member]) -> EquivalenceClass {
     };
     let region = table.quasi.iter().zip(&table.quasi_codes).map(cover).collect();
     class(table, region, members)
+}
+
+/// The class with values of the first sensitive attribute that stand for nobody. Nobody has a guard; and what all
+/// sensitive attributes say together has a code for the value only if somebody has it.
+pub(crate) fn with_counterfeits(table: &Table, mut class: EquivalenceClass, values: &[u32]) -> EquivalenceClass {
+    for (attribute, histogram) in table.sensitive.iter().zip(&mut class.histograms) {
+        let code = |&value: &u32| match &attribute.hidden {
+            None => Some(value),
+            Some(Hidden::Guard) => None,
+            Some(Hidden::Joint(tuples)) => tuples.binary_search_by(|t| t[..].cmp(&[value])).ok().map(|at| at as u32),
+        };
+        *histogram = histogram.merge(&Histogram::of(values.iter().filter_map(code).map(|code| (code, 1))));
+    }
+    class
 }
 
 /// What is published of some records under this region.

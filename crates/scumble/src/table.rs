@@ -5,6 +5,7 @@
 //! fewer than the records.
 
 use crate::class::{EquivalenceClass, Histogram, Run};
+use crate::history::{History, PastGroup};
 use crate::taxonomy::Taxonomy;
 use hashbrown::HashTable;
 use rayon::prelude::*;
@@ -87,6 +88,8 @@ pub struct Table {
     pub sensitive_codes: Vec<Vec<u32>>,
     /// How many records each distinct row stands for.
     pub counts: Vec<u32>,
+    /// What earlier releases said about these people, if there are any.
+    pub past: Option<History>,
 }
 
 impl Table {
@@ -94,7 +97,34 @@ impl Table {
     /// Also returns the distinct row of every record.
     pub fn collapse(quasi: Vec<Attribute>, sensitive: Vec<Attribute>, records: Vec<Vec<u32>>) -> (Table, Vec<u32>) {
         let sizes: Vec<u64> = quasi.iter().chain(&sensitive).map(|a| a.taxonomy.leaves() as u64).collect();
-        let (row_of, firsts) = number_tuples(&records.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes);
+        Table::of_distinct(quasi, sensitive, records, &sizes)
+    }
+
+    /// The same for people of whom earlier releases spoke: `group_of` says for each record 0 for a newcomer, otherwise
+    /// 1 + the index of the group where the person was last seen. Equal records with another past stay apart.
+    pub fn collapse_with_past(
+        quasi: Vec<Attribute>,
+        sensitive: Vec<Attribute>,
+        mut records: Vec<Vec<u32>>,
+        groups: Vec<PastGroup>,
+        group_of: Vec<u32>,
+    ) -> (Table, Vec<u32>) {
+        let leaves = quasi.iter().chain(&sensitive).map(|a| a.taxonomy.leaves() as u64);
+        let sizes: Vec<u64> = leaves.chain([groups.len() as u64 + 1]).collect();
+        records.push(group_of);
+        let (mut table, row_of) = Table::of_distinct(quasi, sensitive, records, &sizes);
+        table.past = table.sensitive_codes.pop().map(|of_row| History { groups, of_row });
+        (table, row_of)
+    }
+
+    /// Collapses the columns, of which there may be one more than attributes: it stays among the sensitive ones.
+    fn of_distinct(
+        quasi: Vec<Attribute>,
+        sensitive: Vec<Attribute>,
+        records: Vec<Vec<u32>>,
+        sizes: &[u64],
+    ) -> (Table, Vec<u32>) {
+        let (row_of, firsts) = number_tuples(&records.iter().map(Vec::as_slice).collect::<Vec<_>>(), sizes);
         let mut counts = vec![0u32; firsts.len()];
         for &row in &row_of {
             counts[row as usize] += 1;
@@ -103,7 +133,7 @@ impl Table {
             records.into_iter().map(|codes| firsts.iter().map(|&r| codes[r as usize]).collect::<Vec<u32>>());
         let quasi_codes = columns.by_ref().take(quasi.len()).collect();
         let sensitive_codes = columns.collect();
-        (Table { quasi, sensitive, quasi_codes, sensitive_codes, counts }, row_of)
+        (Table { quasi, sensitive, quasi_codes, sensitive_codes, counts, past: None }, row_of)
     }
 
     /// The sensitive attributes that are published.

@@ -73,6 +73,7 @@ fn release(quasi: Vec<(&str, Taxonomy)>, classes: &[(&[(u32, u32)], u64)]) -> Re
         suppressed: 0,
         shape: Shape::Regions,
         records_by_group: Vec::new(),
+        counterfeits: Vec::new(),
     }
 }
 

@@ -87,7 +87,15 @@ fn by_age(classes: &[Class<'_>]) -> Result<Release, Problems> {
     let classes = classes.iter().map(class).collect();
     let sensitive = vec![Attribute::new("condition", taxonomy)];
     let shape = Shape::Regions;
-    Ok(Release { quasi: vec![age], sensitive, classes, suppressed: 0, shape, records_by_group: Vec::new() })
+    Ok(Release {
+        quasi: vec![age],
+        sensitive,
+        classes,
+        suppressed: 0,
+        shape,
+        records_by_group: Vec::new(),
+        counterfeits: Vec::new(),
+    })
 }
 
 /// Groups of people with the values of each, as letters.

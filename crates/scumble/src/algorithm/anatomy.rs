@@ -125,7 +125,8 @@ impl Algorithm for Anatomy {
         let mut groups = repair(table, goal, groups)?;
         groups.shuffle(&mut random);
         progress(total, total);
-        Ok(Form::Anatomized(Anatomized { groups, suppressed: Vec::new(), notes: vec![NOTE.into()] }))
+        let notes = vec![NOTE.into()];
+        Ok(Form::Anatomized(Anatomized { groups, counterfeits: Vec::new(), suppressed: Vec::new(), notes }))
     }
 }
 

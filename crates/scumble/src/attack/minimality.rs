@@ -442,6 +442,7 @@ impl<'a> Scene<'a> {
             quasi_codes: self.table.quasi_codes.iter().map(|c| column(c, |r| r.0)).collect(),
             sensitive_codes: self.table.sensitive_codes.iter().map(|c| column(c, |r| r.1)).collect(),
             counts: rows.iter().map(|r| r.2).collect(),
+            past: None,
         }
     }
 

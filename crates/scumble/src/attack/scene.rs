@@ -19,7 +19,7 @@ pub struct Scene {
     pub releases: Vec<View>,
     /// The people she knows, if any.
     pub people: Option<Crowd>,
-    /// Records of whom the register does not say whose they are: how many people, and where.
+    /// Values of whom the register does not say whose they are, or that are nobody's: how many, and where.
     strangers: Vec<(u32, Vec<Located>)>,
     /// What else she knows of them.
     pub known: Vec<Known>,
@@ -235,19 +235,23 @@ impl Scene {
     }
 }
 
-/// Records of a group that are nobody's of the register. How many there are is known if everybody of the register who may
+/// Values of a group that are nobody's of the register: records of others, and values that stand for nobody. How many records there are is known if everybody of the register who may
 /// be in the group surely is; otherwise a stranger may be in it or not, as long as the counts are met.
 fn strangers(views: &[View], crowd: &Crowd) -> Vec<(u32, Vec<Located>)> {
     let mut strangers = Vec::new();
     for (release, view) in views.iter().enumerate() {
+        let mut push = |number: u64, group: usize, may_be_absent: bool| {
+            if number > 0 {
+                let mut located = vec![Located::absent(); views.len()];
+                located[release] = Located { groups: vec![group as u32], may_be_absent };
+                strangers.push((number as u32, located));
+            }
+        };
+        // Nobody's, in this group of this release and nowhere else.
+        (0..view.release.counterfeits.len()).for_each(|group| push(view.release.counterfeits_in(group), group, false));
         let Some(places) = crowd.places(release, view) else { continue };
         for (group, class) in view.release.classes.iter().enumerate() {
-            let left = class.count.saturating_sub(places.sure[group]);
-            if left > 0 {
-                let mut located = vec![Located::absent(); views.len()];
-                located[release] = Located { groups: vec![group as u32], may_be_absent: places.unsure[group] };
-                strangers.push((left as u32, located));
-            }
+            push(class.count.saturating_sub(places.sure[group]), group, places.unsure[group]);
         }
     }
     strangers

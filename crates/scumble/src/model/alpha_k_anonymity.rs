@@ -64,7 +64,7 @@ impl Model for AlphaKAnonymity {
         let limited = cx.leaves_of(&self.values);
         let counts = class.histograms[cx.attribute].0.iter();
         let most = counts.filter(|(code, _)| self.values.is_empty() || limited.contains(*code)).map(|&(_, n)| n).max();
-        let share = Ratio::new(most.unwrap_or(0).into(), class.count.max(1).into());
+        let share = Ratio::new(most.unwrap_or(0).into(), class.histograms[cx.attribute].total().max(1).into());
         Verdict { holds: share <= self.alpha, measured: Measured::Exact(share) }
     }
 

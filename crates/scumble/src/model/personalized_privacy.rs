@@ -87,7 +87,7 @@ impl Model for PersonalizedPrivacy {
                 Err(()) => return Verdict { holds: false, measured: Measured::Infinite },
             }
         }
-        let share = Ratio::new(most.into(), class.count.max(1).into());
+        let share = Ratio::new(most.into(), class.histograms[cx.attribute].total().max(1).into());
         Verdict { holds: share <= self.breach, measured: Measured::Exact(share) }
     }
 

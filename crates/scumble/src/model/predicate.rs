@@ -203,7 +203,7 @@ impl Scene<'_> {
                 Rational::whole(sorted.get(i - 1).copied().unwrap_or(0))
             }
             Term::Count(values) => Rational::whole(self.count(values)),
-            Term::Share(values) => share(self.count(values), self.class.count),
+            Term::Share(values) => share(self.count(values), self.histogram().total()),
             Term::TableShare(values) => self.table_share(values),
             Term::Negative(a) => self.value(a)?.negative(),
             Term::Calculate(operation, a, b) => return operation.of(&self.value(a)?, &self.value(b)?),

@@ -197,9 +197,13 @@ fn classification(of: &Subject<'_>) -> Option<f64> {
     if attributes == 0 || all == 0 {
         return None;
     }
-    let wrong = |i: usize| -> u64 {
-        let commonest = |c: &crate::class::EquivalenceClass| c.histograms[i].0.iter().map(|&(_, n)| n).max();
-        release.classes.iter().map(|c| c.count - commonest(c).unwrap_or(0)).sum::<u64>() + release.suppressed
+    let wrong = |i: usize| -> f64 {
+        // Of the values that stand for somebody as many are the commonest as of all.
+        let others = |c: &crate::class::EquivalenceClass| {
+            let (shown, commonest) = (c.histograms[i].total(), c.histograms[i].0.iter().map(|&(_, n)| n).max());
+            (c.count * (shown - commonest.unwrap_or(0))) as f64 / shown.max(1) as f64
+        };
+        release.classes.iter().map(others).sum::<f64>() + release.suppressed as f64
     };
-    Some((0..attributes).map(wrong).sum::<u64>() as f64 / (attributes as u64 * all) as f64)
+    Some((0..attributes).map(wrong).sum::<f64>() / (attributes as u64 * all) as f64)
 }

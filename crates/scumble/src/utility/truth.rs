@@ -197,13 +197,17 @@ pub(super) fn kl(of: &Subject<'_>) -> Option<f64> {
     for (i, members) in classes(form) {
         let values = tally(members, &value);
         let (points, even) = match release.shape {
-            Shape::Groups => (tally(members, &point), 1.0 / release.classes[i].count.max(1) as f64),
+            Shape::Groups => {
+                let shown = release.classes[i].count + release.counterfeits_in(i);
+                (tally(members, &point), 1.0 / shown.max(1) as f64)
+            }
             _ => (HashMap::new(), 1.0 / volume(release, &release.classes[i].region)),
         };
         for &shown in tally(members, &seen).keys() {
             let row = firsts[shown as usize] as usize;
             let here = points.get(&point[row]).map_or(1.0, |&n| n as f64);
-            expected[shown as usize] += values[&value[row]] as f64 * here * even;
+            let nobodys = nobodys(form, i).iter().filter(|&&code| code == table.sensitive_codes[0][row]).count();
+            expected[shown as usize] += (values[&value[row]] + nobodys as u64) as f64 * here * even;
         }
         values.into_iter().for_each(|(value, n)| *given.entry(value).or_default() += n);
     }
@@ -232,6 +236,14 @@ fn classes(form: &Form) -> Box<dyn Iterator<Item = (usize, &[Member])> + '_> {
     match form {
         Form::Generalized(form) => Box::new(form.classes.iter().map(|c| &c.members[..]).enumerate()),
         Form::Anatomized(form) => Box::new(form.groups.iter().map(Vec::as_slice).enumerate()),
+    }
+}
+
+/// The values of a class that stand for nobody, of the only sensitive attribute that is published.
+fn nobodys(form: &Form, class: usize) -> &[u32] {
+    match form {
+        Form::Generalized(_) => &[],
+        Form::Anatomized(form) => form.counterfeits.get(class).map_or(&[], Vec::as_slice),
     }
 }
 
@@ -352,8 +364,10 @@ impl<'a> Column<'a> {
             .collect();
         let class = |c: &EquivalenceClass| {
             let mut shares = [0.0; GROUPS];
+            // Not the number of records: some values may stand for nobody.
+            let shown = c.histograms[attribute].total().max(1) as f64;
             for &(code, n) in &c.histograms[attribute].0 {
-                shares[group[code as usize]] += n as f64 / c.count.max(1) as f64;
+                shares[group[code as usize]] += n as f64 / shown;
             }
             shares.into_iter().enumerate().filter(|&(_, share)| share > 0.0).collect()
         };

@@ -61,6 +61,7 @@ pub fn generalized(people: &[Person]) -> Release {
         suppressed: 0,
         shape: Shape::Regions,
         records_by_group: Vec::new(),
+        counterfeits: Vec::new(),
     }
 }
 
@@ -75,6 +76,7 @@ pub fn anatomized(people: &[Person]) -> Release {
         classes: generalized.classes.into_iter().map(class).collect(),
         shape: Shape::Groups,
         records_by_group: GroupedRecords::collapse(people.iter().map(record).collect()),
+        counterfeits: Vec::new(),
         ..generalized
     }
 }

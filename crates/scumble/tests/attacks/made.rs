@@ -32,7 +32,15 @@ pub fn release(quasi: &[(&str, u32)], classes: &[Class<'_>]) -> Release {
     let classes = classes.iter().map(class).collect();
     let sensitive = vec![Attribute::new("s", taxonomy)];
     let quasi = quasi.iter().map(number).collect();
-    Release { quasi, sensitive, classes, suppressed: 0, shape: Shape::Regions, records_by_group: Vec::new() }
+    Release {
+        quasi,
+        sensitive,
+        classes,
+        suppressed: 0,
+        shape: Shape::Regions,
+        records_by_group: Vec::new(),
+        counterfeits: Vec::new(),
+    }
 }
 
 /// A register of people with these numbers.

@@ -141,7 +141,7 @@ fn anatomy(table: &Table, size: usize) -> Form {
     let all: Vec<Member> = (0u32..).zip(&table.counts).map(|(row, &count)| Member { row, count }).collect();
     let (kept, out) = all.split_at(all.len() - usize::from(all.len() > 3));
     let groups = kept.chunks(size).map(<[Member]>::to_vec).collect();
-    Form::Anatomized(Anatomized { groups, suppressed: out.to_vec(), notes: Vec::new() })
+    Form::Anatomized(Anatomized { groups, counterfeits: Vec::new(), suppressed: out.to_vec(), notes: Vec::new() })
 }
 
 /// Everything the catalogue makes of a table, and groups.
@@ -233,6 +233,7 @@ fn groups_estimate_as_in_the_paper() {
     let group = |rows: &[u32]| rows.iter().map(|&row| Member { row, count: 1 }).collect::<Vec<_>>();
     let form = Form::Anatomized(Anatomized {
         groups: vec![group(&row_of[..6]), group(&row_of[6..])],
+        counterfeits: Vec::new(),
         suppressed: Vec::new(),
         notes: Vec::new(),
     });
