@@ -2,6 +2,7 @@
 
 mod attack;
 mod example;
+mod ledger;
 mod reproduce;
 mod show;
 mod taxonomy;
@@ -16,6 +17,7 @@ use scumble_io::staging::Slot;
 use scumble_io::{check, compare, inspect, publisher, query};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Publish tables about people so that the people stay hidden and the data stay useful.
 ///
@@ -64,9 +66,14 @@ enum Command {
         /// Reproducible randomness, for testing; the manifest says so
         #[arg(long, value_name = "NUMBER")]
         seed: Option<u64>,
-        /// Show whom the witness of a model is about (personal data; not written)
+        /// Show whom the witness of a model is about, and what the gate would let be known (personal data; not written)
         #[arg(long)]
         show_values: bool,
+        #[command(flatten)]
+        ledger: LedgerArguments,
+        /// Wait so many seconds for others who publish with the same ledger
+        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        wait: u64,
         #[command(flatten)]
         picture: PictureArguments,
     },
@@ -145,6 +152,11 @@ enum Command {
         #[arg(long, value_name = "FILE", conflicts_with = "query")]
         workload: Option<PathBuf>,
     },
+    /// Look at what was published, check the record of it, and add what was published elsewhere
+    Ledger {
+        #[command(subcommand)]
+        command: ledger::Command,
+    },
     /// Build or check how values generalize
     Taxonomy {
         #[command(subcommand)]
@@ -171,6 +183,17 @@ enum Command {
         #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         patients: u32,
     },
+}
+
+/// Which ledger.
+#[derive(clap::Args)]
+pub struct LedgerArguments {
+    /// The ledger: a folder, or the address of a PostgreSQL database [default: what the policy says, or `ledger` beside it]
+    #[arg(long, value_name = "WHERE")]
+    ledger: Option<String>,
+    /// The file of its key [default: `ledger.key` beside it]
+    #[arg(long, value_name = "FILE")]
+    key: Option<String>,
 }
 
 /// How a CSV file is written, where detection is not wanted.
@@ -259,13 +282,24 @@ fn to_json(answer: &impl serde::Serialize) -> Result<serde_json::Value, Problems
 
 fn run(command: Command) -> Result<Answer, Problems> {
     match command {
-        Command::Publish { policy, dry_run, replace, to, seed, show_values, picture } => {
+        Command::Publish { policy, dry_run, replace, to, seed, show_values, ledger, wait, picture } => {
             let slot = Slot::default();
             watch::clean_up_on_interrupt(&slot);
             let watcher = watch::Terminal::new();
             let picture = picture.wanted();
-            let options =
-                publisher::Options { seed, dry_run, replace, show_values, to, picture, slot, watcher: &watcher };
+            let options = publisher::Options {
+                seed,
+                dry_run,
+                replace,
+                show_values,
+                to,
+                picture,
+                ledger: ledger.ledger,
+                key: ledger.key,
+                wait: Duration::from_secs(wait),
+                slot,
+                watcher: &watcher,
+            };
             let answer = publisher::publish(&policy, &options);
             watcher.clear();
             let answer = answer?;
@@ -324,6 +358,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
             let answer = answer?;
             Ok(Answer { text: show::answered(&answer), json: to_json(&answer)?, yes: true })
         }
+        Command::Ledger { command } => ledger::run(command),
         Command::Taxonomy { command } => taxonomy::run(command),
         Command::Explain { name } => explain(name.as_deref()),
         Command::Reproduce(arguments) => reproduce::run(&arguments),

@@ -2,7 +2,7 @@
 
 use scumble::exact::Ratio;
 use scumble::problem::{Problem, Problems};
-use scumble_io::answer::{Groups, Model, Number, Published, Reason, Witness};
+use scumble_io::answer::{Exposure, Groups, Model, Number, Passage, Published, Reason, Witness};
 use scumble_io::check::Checked;
 use scumble_io::compare::{Compared, Row};
 use scumble_io::estimate::{Estimate, Estimated};
@@ -149,7 +149,7 @@ fn reasons(reasons: &[Reason]) -> String {
 }
 
 /// The warnings, with an empty line before them; nothing if there are none.
-fn warnings(list: &[String]) -> String {
+pub fn warnings(list: &[String]) -> String {
     let lines: String = list.iter().map(|w| format!("warning: {w}\n")).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
@@ -169,7 +169,8 @@ const PER_LINE: usize = 4;
 /// The answer of `publish`.
 pub fn published(a: &Published) -> String {
     if a.outcome == "refused" {
-        return format!("Refused: nothing was published.\n\n{}{}", reasons(&a.reasons), warnings(&a.warnings));
+        let (reasons, warnings) = (reasons(&a.reasons), warnings(&a.warnings));
+        return format!("Refused: nothing was published.\n\n{reasons}{}{warnings}", gate(&a.gate));
     }
     let mut out = String::new();
     let verb = if a.outcome == "published" { "Published" } else { "Would publish (dry run, nothing written)" };
@@ -179,6 +180,7 @@ pub fn published(a: &Published) -> String {
     let classes = a.groups.as_ref().map_or(classes, groups);
     let _ = writeln!(out, "  {rows} in {classes}, {suppressed} suppressed\n");
     out.push_str(&promised(&a.models));
+    out.push_str(&gate(&a.gate));
     let loss: Vec<String> = a.utility.iter().map(|(name, value)| format!("{name} {}", short(*value))).collect();
     let lines: Vec<String> = loss.chunks(PER_LINE).map(|line| line.join(" · ")).collect();
     let _ = writeln!(out, "\n  loss: {}", lines.join("\n        "));
@@ -206,8 +208,72 @@ pub fn published(a: &Published) -> String {
         let _ = write!(out, ", write {:.2}, read back and judge again {:.2}", second("write"), second("verify"));
     }
     out.push_str(")\n");
+    if let Some(r) = &a.recorded {
+        let _ = writeln!(out, "  recorded: entry {} of {}", r.entry, r.ledger);
+    }
     out.push_str(&warnings(&a.warnings));
     out
+}
+
+/// What everybody learns from the release together with earlier ones.
+fn gate(passages: &[Passage]) -> String {
+    if passages.is_empty() {
+        return String::new();
+    }
+    let head = ["seen by", "about", "releases", "people", "certain", "newly", "fewest values", "strongest belief", ""];
+    let row = |p: &Passage| {
+        let by = p.by.map_or(String::new(), |by| format!(" ({by})"));
+        let verdict = match (p.holds, p.judged) {
+            (_, false) => "not judged",
+            (true, _) => "passes",
+            (false, _) => "EXPOSED",
+        };
+        vec![
+            p.adversary.clone(),
+            p.attribute.clone(),
+            p.releases.len().to_string(),
+            grouped(p.people),
+            grouped(p.certain),
+            grouped(p.newly),
+            grouped(p.fewest),
+            format!("{:.4}{by}", p.strongest),
+            verdict.into(),
+        ]
+    };
+    let rows = std::iter::once(head.map(str::to_owned).to_vec()).chain(passages.iter().map(row));
+    let mut out = format!("\n{}", table(&rows.collect::<Vec<_>>()));
+    for p in passages {
+        let exposed: String = p.people_exposed.iter().map(exposure).collect();
+        if !exposed.is_empty() {
+            let people = counted(p.exposed, "person", "people");
+            let _ = write!(out, "\n  exposed to {}, {}: {people}\n{exposed}", p.adversary, p.attribute);
+        }
+        for note in &p.notes {
+            let _ = writeln!(out, "  {}: {note}", p.adversary);
+        }
+    }
+    out
+}
+
+/// People whom a release would expose, and why if that was asked for.
+fn exposure(e: &Exposure) -> String {
+    let who = e.who.join(", ");
+    let more = e.people as usize - e.who.len();
+    let who = if more > 0 { format!("{who} and {} more", grouped(more as u64)) } else { who };
+    let value = e.value.as_ref().map(|v| if v.is_empty() { "a missing value" } else { v });
+    let what = match (e.what, value) {
+        ("certain", Some(value)) => format!("certain: {value}"),
+        ("certain", None) => "the value is certain".into(),
+        ("posterior", value) => {
+            let about = value.map_or(String::new(), |v| format!(" in {v}"));
+            format!("belief{about} rises from {:.4} to {:.4}", e.before, e.after)
+        }
+        (_, _) if e.before == 0.0 => format!("{} possible values", e.after),
+        (_, _) => format!("{} possible values, before {}", e.after, e.before),
+    };
+    let from = if e.releases.is_empty() { String::new() } else { format!("; given by {}", e.releases.join(", ")) };
+    let because: String = e.because.iter().map(|line| format!("      {line}\n")).collect();
+    format!("    {who}: {what}{from}\n{because}")
 }
 
 /// Up to four digits that matter.

@@ -2,9 +2,11 @@
 //!
 //! Names are stable; new ones may be added. [`VERSION`] rises when a name changes its meaning.
 
+use crate::ledger::Verdict;
 use scumble::algorithm::Requirement;
 use scumble::class::EquivalenceClass;
 use scumble::exact::{Fraction, Ratio, Rational};
+use scumble::gate::{Breach, Memory, Panelist, Seen, What};
 use scumble::model::{Belief, Concern, Measured};
 use scumble::perturb::Change;
 use scumble::policy::Policy;
@@ -45,14 +47,156 @@ pub struct Published {
     /// What became of the columns that were perturbed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub perturbed: Vec<Perturbed>,
-    /// Attacks that were run; none yet.
+    /// What every adversary learns from it together with earlier releases; empty where there are none and the policy has
+    /// no gate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gate: Vec<Passage>,
+    /// Adversaries on the gate's panel, if it judged.
     pub attacks: Vec<String>,
+    /// The ledger that records it, and the number of its entry there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Record>,
     /// Why it was refused.
     pub reasons: Vec<Reason>,
     /// What the steward should know.
     pub warnings: Vec<String>,
     /// Seconds per phase.
     pub seconds: BTreeMap<&'static str, f64>,
+}
+
+/// Where a release is recorded.
+#[derive(Clone, Debug, Serialize)]
+pub struct Record {
+    /// The ledger.
+    pub ledger: String,
+    /// The entry that confirms it.
+    pub entry: u64,
+}
+
+/// What an adversary learns from a release together with earlier ones.
+#[derive(Clone, Debug, Serialize)]
+pub struct Passage {
+    /// The sensitive attribute.
+    pub attribute: String,
+    /// Who: a recipient, several of them, or everybody.
+    pub adversary: String,
+    /// The releases that she has, this one last.
+    pub releases: Vec<String>,
+    /// Whether the gate judges her; otherwise she is only told of.
+    pub judged: bool,
+    /// Whether what she learns may be published.
+    pub holds: bool,
+    /// People in any of the releases.
+    pub people: u64,
+    /// People whose value is certain to her.
+    pub certain: u64,
+    /// Of them, those whose value was certain without this release.
+    pub already: u64,
+    /// People whose value this release makes certain, as far as the gate counts them.
+    pub newly: u64,
+    /// The fewest possible values of a person about whom the release tells something.
+    pub fewest: u64,
+    /// The strongest belief about one.
+    pub strongest: f64,
+    /// Whose belief it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<&'static str>,
+    /// By confidence in per cent: the share of the release's people of whom it is reached newly.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pvp: BTreeMap<String, f64>,
+    /// Number of people whom it exposes beyond what is allowed.
+    pub exposed: u64,
+    /// The worst of them: people who are alike are told together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub people_exposed: Vec<Exposure>,
+    /// What must be borne in mind.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// People whom a release would expose.
+#[derive(Clone, Debug, Serialize)]
+pub struct Exposure {
+    /// What would be known: `certain`, `candidates`, `posterior` or `intersection`.
+    pub what: &'static str,
+    /// Who, as `row 17` of the extract.
+    pub who: Vec<String>,
+    /// How many they are.
+    pub people: u64,
+    /// Possible values, or strength of belief, before.
+    pub before: f64,
+    /// And with the release.
+    pub after: f64,
+    /// The releases that give it, where that was found out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<String>,
+    /// The value; only if values were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// The published facts that give it; only if values were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<String>,
+}
+
+/// So many kinds of exposed people are told, and so many people of a kind.
+const TOLD: usize = 10;
+
+impl Passage {
+    /// What an adversary learns, with values only if they were asked for.
+    pub fn of(memory: &Memory, seen: &Seen, show_values: bool) -> Passage {
+        let name = |&r: &usize| memory.releases[r].name.clone();
+        let exposure = |b: &Breach| Exposure {
+            what: match b.what {
+                What::Certain => "certain",
+                What::Candidates => "candidates",
+                What::Posterior => "posterior",
+                What::Intersection => "intersection",
+            },
+            who: b.people.iter().take(TOLD).map(|&p| (memory.name)(p)).collect(),
+            people: b.people.len() as u64,
+            before: b.before,
+            after: b.after,
+            releases: b.reason.iter().flat_map(|r| r.releases.iter().map(name)).collect(),
+            value: b.value.filter(|_| show_values).map(|v| memory.values[v as usize].clone()),
+            because: b.reason.iter().filter(|_| show_values).flat_map(|r| r.sentences.clone()).collect(),
+        };
+        let percent = |c: Ratio| (Ratio::new(c.num() * 100, c.den())).to_string();
+        Passage {
+            attribute: memory.attribute.clone(),
+            adversary: seen.adversary.name.clone(),
+            releases: seen.adversary.releases.iter().map(name).collect(),
+            judged: seen.judged,
+            holds: seen.holds(),
+            people: seen.people,
+            certain: seen.certain,
+            already: seen.already,
+            newly: seen.newly,
+            fewest: seen.fewest,
+            strongest: seen.strongest.0,
+            by: seen.strongest.1.map(Panelist::name),
+            pvp: seen.pvp.iter().map(|&(c, share)| (percent(c), share)).collect(),
+            exposed: seen.exposed(),
+            people_exposed: seen.breaches.iter().take(TOLD).map(exposure).collect(),
+            notes: seen.notes.clone(),
+        }
+    }
+}
+
+impl From<&Passage> for Verdict {
+    fn from(p: &Passage) -> Verdict {
+        Verdict {
+            attribute: p.attribute.clone(),
+            adversary: p.adversary.clone(),
+            releases: p.releases.len() as u64,
+            people: p.people,
+            certain: p.certain,
+            newly: p.newly,
+            fewest: p.fewest,
+            strongest: p.strongest,
+            by: p.by.unwrap_or("").to_owned(),
+            pvp: p.pvp.clone(),
+        }
+    }
 }
 
 /// The groups of an anatomized release.
@@ -98,7 +242,7 @@ pub struct Perturbed {
 }
 
 /// A requirement over a whole release.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Model {
     /// Name in the catalogue.
     pub name: String,
@@ -130,7 +274,7 @@ pub struct Model {
 }
 
 /// The belief that a release changes most.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Witness {
     /// The sensitive value that it is about.
     pub value: String,
@@ -146,7 +290,7 @@ pub struct Witness {
 }
 
 /// A class in an answer: what the release shows of it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Worse {
     /// Records in it.
     pub size: u64,

@@ -517,17 +517,34 @@ pub(crate) fn open(folder: &Path, named: Named<'_>, watcher: &dyn Watcher) -> Re
     must_be_release(folder)?;
     let m = manifest::read(folder)?;
     let file = folder.join(&m.data.file);
-    let plan = from_manifest(&m, folder, file)?;
+    open_plan(&from_manifest(&m, folder, file)?, named, watcher)
+}
+
+/// The same for a table without a manifest, whose columns a policy explains.
+pub(crate) fn open_table(
+    file: &Path,
+    policy: &Path,
+    named: Named<'_>,
+    watcher: &dyn Watcher,
+) -> Result<(Release, Vec<String>), Problems> {
+    let mut plan = from_policy(read_policy(policy)?, &base_of(policy), file.to_path_buf(), "table", None)?;
+    // What was promised is not asked here, and guards are not published.
+    plan.requirements.clear();
+    plan.guards.clear();
+    open_plan(&plan, named, watcher)
+}
+
+fn open_plan(plan: &Plan, named: Named<'_>, watcher: &dyn Watcher) -> Result<(Release, Vec<String>), Problems> {
     watcher.phase("reading");
-    let (read, told) = read_tables(&plan, watcher)?;
+    let (read, told) = read_tables(plan, watcher)?;
     let others = |name: &str| {
         let rule = plan.quasi.iter().chain(&plan.sensitive).find(|w| w.name == name).and_then(|w| w.rule.as_ref());
         let labels = column(&read, name).map_or_else(|_| Vec::new(), |c| c.values.iter().collect());
         named(name, rule, &labels)
     };
     let meaning = Meaning { matters: true, together: true, others: &others };
-    let release = understand(&plan, &read, told.as_ref(), &meaning)?;
-    let altered = is_altered(&plan, &read, told.as_ref());
+    let release = understand(plan, &read, told.as_ref(), &meaning)?;
+    let altered = is_altered(plan, &read, told.as_ref());
     Ok((release, altered.then(|| changed().message).into_iter().collect()))
 }
 

@@ -119,7 +119,7 @@ pub fn compare(paths: &[PathBuf], options: &Options<'_>) -> Result<Compared, Pro
     for (path, policy) in paths.iter().zip(policies) {
         let mut clock = Clock::new();
         let algorithm = policy.algorithm.name.to_owned();
-        let carried = carry_out(policy, &base_of(path), options.seed, true, options.watcher, &mut clock)?;
+        let carried = carry_out(policy, &base_of(path), options.seed, true, None, options.watcher, &mut clock)?;
         let table = &carried.extract.table;
         let queries = queries.get_or_insert_with(|| random(table, &shared, options));
         options.watcher.phase("asking queries");

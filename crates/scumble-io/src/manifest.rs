@@ -27,6 +27,9 @@ pub struct Manifest {
     pub version: u32,
     /// What wrote it, with its version.
     pub made_by: String,
+    /// What the publisher's ledger calls this release; absent if it was recorded in none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub id: Option<String>,
     /// Who publishes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub publisher: Option<String>,

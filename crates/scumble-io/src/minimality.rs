@@ -43,6 +43,7 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
         &base_of(&options.policy),
         Some(seed),
         false,
+        None,
         options.watcher,
         &mut clock,
     )?;

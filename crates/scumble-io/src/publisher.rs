@@ -4,9 +4,10 @@
 //! what was judged, and judged once more, before the folder gets its name.
 
 use crate::anatomized::{Layout, Tables};
-use crate::answer::{Groups, Model, Perturbed, Published, Reason, VERSION};
+use crate::answer::{Groups, Model, Perturbed, Published, Reason, Record, VERSION};
 use crate::check::{Labelled, classes_of};
 use crate::columns::{self, Column, Columns, ReadOptions};
+use crate::gatekeeper::Gatekeeper;
 use crate::manifest::{self, Anatomized, Data, Manifest, Method};
 use crate::source::{self, Cell, Extract, Place, beside};
 use crate::staging::{Slot, Staging, must_be_free};
@@ -23,7 +24,7 @@ use scumble::utility::{METRICS, Told};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Told what is going on. The command shows it on a terminal.
 pub trait Watcher: Sync {
@@ -47,6 +48,12 @@ pub struct Options<'a> {
     pub to: Option<PathBuf>,
     /// Draw the partitioning into this file, in these two quasi-identifiers (or the first two).
     pub picture: Option<(PathBuf, Option<(String, String)>)>,
+    /// The ledger, instead of the policy's.
+    pub ledger: Option<String>,
+    /// The file of its key, instead of the policy's.
+    pub key: Option<String>,
+    /// How long to wait for others who publish with the same ledger.
+    pub wait: Duration,
     /// Where an interrupt handler finds what must be cleaned up.
     pub slot: Slot,
     /// Who wants to know.
@@ -55,12 +62,17 @@ pub struct Options<'a> {
 
 /// Reads a policy file.
 pub fn read_policy(path: &Path) -> Result<Policy, Problems> {
+    Ok(read_policy_text(path)?.0)
+}
+
+/// The same, with its text.
+fn read_policy_text(path: &Path) -> Result<(Policy, String), Problems> {
     let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
     let bytes = std::fs::read(path)
         .map_err(|e| Problem::new(format!("policy `{}` cannot be read: {}", path.display(), crate::describe(&e))))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| Problem::new(format!("policy `{name}` is not UTF-8")).hint("save it as UTF-8 text"))?;
-    Policy::parse(&name, &text)
+    Ok((Policy::parse(&name, &text)?, text))
 }
 
 /// The folder that paths in a policy are relative to.
@@ -104,12 +116,14 @@ pub(crate) fn carry_out(
     base: &Path,
     seed: Option<u64>,
     all: bool,
+    keeper: Option<&Gatekeeper>,
     watcher: &dyn Watcher,
     clock: &mut Clock,
 ) -> Result<Carried, Problems> {
     watcher.phase("reading");
     let seed = seed.map_or_else(system_seed, Ok)?;
-    let extract = source::load(&mut policy, base, seed, &|done, total| watcher.at(done, total))?;
+    let past = keeper.and_then(|k| k.past(&policy));
+    let extract = source::load(&mut policy, base, seed, past, &|done, total| watcher.at(done, total))?;
     clock.lap("read");
     watcher.phase("anonymizing");
     let begun = Instant::now();
@@ -130,7 +144,9 @@ pub(crate) fn carry_out(
         models: Vec::new(),
         utility: BTreeMap::new(),
         perturbed: extract.perturbed.iter().map(|(name, change)| Perturbed::of(&policy, name, change)).collect(),
+        gate: Vec::new(),
         attacks: Vec::new(),
+        recorded: None,
         reasons: Vec::new(),
         warnings: extract.warnings.clone(),
         seconds: BTreeMap::new(),
@@ -159,9 +175,10 @@ pub(crate) fn carry_out(
 /// Publishes, or says why not.
 pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems> {
     let mut clock = Clock::new();
-    let policy = read_policy(path)?;
+    let (policy, text) = read_policy_text(path)?;
     let base = base_of(path);
     let target = options.to.clone().unwrap_or_else(|| beside(&base, &policy.to));
+    let mut keeper = Gatekeeper::open(&policy, &base, options)?;
     if !options.dry_run {
         // Said before the work, not after it.
         must_be_free(&target, options.replace)?;
@@ -172,10 +189,21 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
     if let Some((_, names)) = &options.picture {
         axes(&policy, names.as_ref())?;
     }
-    let carried = carry_out(policy, &base, options.seed, false, options.watcher, &mut clock)?;
+    keeper.remember(&policy, options)?;
+    let carried = carry_out(policy, &base, options.seed, false, Some(&keeper), options.watcher, &mut clock)?;
     let Carried { policy, extract, made, mut answer, seed } = carried;
     answer.release = target.display().to_string();
+    answer.warnings.append(&mut keeper.warnings);
     let Some(made) = made else { return Ok(answer) };
+    let new = keeper.new_release(&policy, &extract, &made, &target, seed);
+    if let Some(new) = &new {
+        let passes = keeper.judge(&policy.gate, &extract, new, options, &mut answer)?;
+        clock.lap("attack");
+        if !passes {
+            answer.seconds = clock.seconds;
+            return Ok(answer);
+        }
+    }
     answer.outcome = if options.dry_run { "would publish" } else { "published" };
     if options.show_values {
         answer.models.iter_mut().zip(&made.judgements).for_each(|(m, j)| m.show_person(&made.release, j));
@@ -183,8 +211,21 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
     let picture = options.picture.as_ref().map(|(file, names)| draw(&policy, &made.release, file, names.as_ref()));
     let picture = picture.transpose()?;
     if !options.dry_run {
-        let job = Job { policy: &policy, extract: &extract, made: &made, answer: &answer, options };
-        job.write(&target, seed, &mut clock)?;
+        let seeded = (seed, options.seed.is_some());
+        let announced = keeper.announce((&policy, &text), new.as_ref(), &made, &answer, &target, seeded)?;
+        let id = announced.as_ref().map(|a| a.id.clone());
+        let job = Job { policy: &policy, extract: &extract, made: &made, answer: &answer, id, options };
+        let written = job.write(&target, seed, &mut clock);
+        if let Some(announced) = &announced {
+            if let Err(problems) = &written {
+                keeper.abandon(announced, problems);
+            }
+            written?;
+            let entry = keeper.confirm(announced, &target)?;
+            answer.recorded = keeper.name().map(|ledger| Record { ledger, entry });
+        } else {
+            written?;
+        }
     }
     picture.map_or(Ok(()), Whole::finish)?;
     clock.lap("write");
@@ -300,6 +341,8 @@ struct Job<'a> {
     extract: &'a Extract,
     made: &'a Made,
     answer: &'a Published,
+    /// What the ledger calls it.
+    id: Option<String>,
     options: &'a Options<'a>,
 }
 
@@ -491,6 +534,7 @@ impl Job<'_> {
         let manifest = Manifest {
             version: VERSION,
             made_by: format!("scumble {}", env!("CARGO_PKG_VERSION")),
+            id: self.id.clone(),
             publisher: policy.publisher.clone(),
             recipients: policy.recipients.clone(),
             data,

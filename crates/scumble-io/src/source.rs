@@ -2,6 +2,7 @@
 
 use crate::columns::{self, Column, Dialect, ReadOptions};
 use crate::dictionary::Dictionary;
+use crate::ledger::Recollection;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -23,6 +24,8 @@ pub struct Extract {
     pub table: Table,
     /// The distinct row of every record.
     pub row_of: Vec<u32>,
+    /// Who the persons are, if a column names them. It leaves the process only as pseudonyms.
+    pub persons: Option<Column>,
     /// Insensitive columns, as they are.
     pub plain: Vec<Column>,
     /// The columns of the release in the order of the source.
@@ -155,8 +158,15 @@ pub fn load_registers(
 }
 
 /// Reads and encodes the source of a policy, and the registers that its models name. `base` is the policy's folder; the
-/// seed is for columns that are perturbed.
-pub fn load(policy: &mut Policy, base: &Path, seed: u64, progress: columns::Progress<'_>) -> Result<Extract, Problems> {
+/// seed is for columns that are perturbed. For an algorithm that publishes again, what is remembered of its people comes in
+/// with them.
+pub(crate) fn load(
+    policy: &mut Policy,
+    base: &Path,
+    seed: u64,
+    past: Option<&Recollection>,
+    progress: columns::Progress<'_>,
+) -> Result<Extract, Problems> {
     let path = beside(base, &policy.source);
     let options = read_options(policy);
     load_registers(&mut policy.requirements, base, &policy.missing, progress)?;
@@ -181,7 +191,7 @@ pub fn load(policy: &mut Policy, base: &Path, seed: u64, progress: columns::Prog
             .into());
     }
     let perturbed = perturb_columns(policy, &mut read.columns, seed)?;
-    let mut extract = assemble(policy, attributes, files, read)?;
+    let mut extract = assemble(policy, attributes, files, read, past)?;
     for (name, _) in &perturbed {
         let a = policy.attributes.iter().find(|a| a.name == *name);
         if a.is_some_and(|a| a.role != Role::Insensitive) {
@@ -227,12 +237,13 @@ fn assemble(
     attributes: Vec<&AttributePolicy>,
     files: Vec<Option<Vec<Vec<String>>>>,
     read: columns::Columns,
+    past: Option<&Recollection>,
 ) -> Result<Extract, Problems> {
     let dialect = read.dialect;
     let mut problems = Problems::default();
     let mut warnings = person_check(policy, &read, &mut problems);
     let mut layout = Vec::new();
-    let mut plain = Vec::new();
+    let (mut plain, mut persons) = (Vec::new(), None);
     let mut coded: Vec<Option<Column>> = attributes.iter().map(|_| None).collect();
     let quasi = policy.quasi().count();
     for column in read.columns {
@@ -250,7 +261,10 @@ fn assemble(
                 plain.push(column);
                 Place::Plain(plain.len() - 1)
             }
-            None => continue,
+            None => {
+                persons = Some(column);
+                continue;
+            }
         };
         layout.push(Cell { name, place, arrow });
     }
@@ -259,7 +273,13 @@ fn assemble(
         .zip(files)
         .zip(coded)
         .map(|((a, rows), column)| {
-            let column = column.ok_or_else(|| Problem::new(format!("column `{}` was not read", a.name)))?;
+            let mut column = column.ok_or_else(|| Problem::new(format!("column `{}` was not read", a.name)))?;
+            if let Some(past) = past.filter(|_| a.role == Role::Sensitive) {
+                // A value that nobody has any more may still have to be shown.
+                for value in past.values(&a.name) {
+                    column.values.intern(value);
+                }
+            }
             encode_column(a, rows, column, &policy.missing)
         })
         .collect();
@@ -275,12 +295,18 @@ fn assemble(
     }
     problems.or(())?;
     let sensitive = made.split_off(quasi);
-    let (mut table, row_of) = Table::collapse(made, sensitive, records);
+    let (mut table, row_of) = match (past, &persons, sensitive.first()) {
+        (Some(past), Some(persons), Some(attribute)) => {
+            let (groups, group_of) = past.past(persons, attribute, &records[quasi]);
+            Table::collapse_with_past(made, sensitive, records, groups, group_of)
+        }
+        _ => Table::collapse(made, sensitive, records),
+    };
     if policy.joins_sensitive() {
         table.join_sensitive();
     }
     warnings.extend(blind_spots(policy));
-    Ok(Extract { table, row_of, plain, layout, dialect, warnings, perturbed: Vec::new() })
+    Ok(Extract { table, row_of, persons, plain, layout, dialect, warnings, perturbed: Vec::new() })
 }
 
 /// One column as leaf codes of its taxonomy. A sensitive attribute without taxonomy gets a flat one.

@@ -124,7 +124,7 @@ impl Staging {
         let refuse = |e: std::io::Error| {
             Problem::new(format!("cannot move the release to `{}`: {}", self.target.display(), crate::describe(&e)))
         };
-        let old = self.path.with_extension("replaced");
+        let old = aside(&self.target);
         let replacing = self.target.exists();
         if replacing {
             // What a run that was killed may have left; the target itself is there.
@@ -154,6 +154,25 @@ impl Drop for Staging {
     fn drop(&mut self) {
         self.slot.lock().clear();
     }
+}
+
+/// Puts a release back that a run had moved aside to replace it, and was killed before it could.
+pub fn restore(target: &Path) {
+    let Some(name) = target.file_name() else { return };
+    let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    remove_leftovers(parent, &name.to_string_lossy());
+    let old = aside(target);
+    if old.exists() && !target.exists() {
+        let _ = fs::rename(&old, target);
+    } else if target.exists() {
+        let _ = fs::remove_dir_all(&old);
+    }
+}
+
+/// Where a release waits while another takes its place.
+fn aside(target: &Path) -> PathBuf {
+    let name = target.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    target.with_file_name(format!(".{name}.replaced"))
 }
 
 /// Removes hidden folders of the same name whose run was killed: nobody holds their lock.

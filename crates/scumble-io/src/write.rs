@@ -42,7 +42,8 @@ pub struct Rows<'a> {
     /// The columns of the file.
     layout: &'a [Cell],
     seed: u64,
-    /// Records sorted by distinct row, with the start of each row's; only if there are insensitive columns.
+    /// Records sorted by distinct row, with the start of each row's; only where records are told apart, by insensitive
+    /// columns or as persons.
     records: Option<(Vec<u32>, Vec<u32>)>,
     /// First class of each piece, and past the last.
     pieces: Vec<usize>,
@@ -56,7 +57,8 @@ impl<'a> Rows<'a> {
         let classes = class_count(form);
         let all: usize = (0..classes).map(|i| members(form, i).len()).sum();
         let divided = all + form.suppressed().len() > extract.table.rows();
-        let records = (!extract.plain.is_empty()).then(|| by_row(extract, divided, seed));
+        let told_apart = !extract.plain.is_empty() || extract.persons.is_some();
+        let records = told_apart.then(|| by_row(extract, divided, seed));
         let mut pieces = vec![0];
         let mut starts = Vec::new();
         let mut used = vec![0u32; if records.is_some() { extract.table.rows() } else { 0 }];
@@ -96,6 +98,22 @@ impl<'a> Rows<'a> {
     /// What all records of a class show; `None` where each shows its own value.
     fn shown(&self, class: usize, i: usize) -> Option<Run> {
         self.generalized().map(|form| form.classes[class].region[i])
+    }
+
+    /// The class of every record, `u32::MAX` for those that are not written; nothing where records are not told apart.
+    pub fn class_of(&self) -> Vec<u32> {
+        let Some((records, first)) = &self.records else { return Vec::new() };
+        let mut class_of = vec![u32::MAX; records.len()];
+        for piece in 0..self.count() {
+            let mut start = self.starts[piece].iter();
+            for class in self.pieces[piece]..self.pieces[piece + 1] {
+                for m in members(self.form, class) {
+                    let from = (first[m.row as usize] + start.next().copied().unwrap_or(0)) as usize;
+                    records[from..from + m.count as usize].iter().for_each(|&r| class_of[r as usize] = class as u32);
+                }
+            }
+        }
+        class_of
     }
 
     /// The records that are not written; only where insensitive columns tell records apart.

@@ -145,7 +145,7 @@ fn civil(day: i64) -> (i64, i64, i64) {
 }
 
 /// `YYYY-MM-DD` of a day number.
-pub(crate) fn iso_date(day: i64) -> String {
+pub fn iso_date(day: i64) -> String {
     let (y, m, d) = civil(day);
     format!("{y:04}-{m:02}-{d:02}")
 }

@@ -17,7 +17,7 @@ use hashbrown::HashMap;
 use std::borrow::Cow;
 
 pub use crate::rule::{Intervals, Rule, Tree, parse_rows, write_rows};
-pub use crate::scale::{Decimal, Granularity, Scale, parse_date};
+pub use crate::scale::{Decimal, Granularity, Scale, iso_date, parse_date};
 
 /// The root's label wherever a rule does not name it; also what a suppressed cell shows.
 pub const ROOT: &str = "*";

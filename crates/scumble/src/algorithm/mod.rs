@@ -54,6 +54,11 @@ pub trait Algorithm: Send + Sync {
     /// `progress` is called with work done and work in all; when it answers `false` time is up, and an algorithm that
     /// improves what it has returns the best so far.
     fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal>;
+
+    /// Whether it looks at what earlier releases said ([`Table::past`]).
+    fn remembers(&self) -> bool {
+        false
+    }
 }
 
 /// Told from time to time how much is done, of how much; answers whether to go on improving.

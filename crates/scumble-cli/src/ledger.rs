@@ -1,0 +1,241 @@
+//! `scumble ledger`: what was published.
+
+use crate::show::{counted, grouped, table, warnings};
+use crate::{Answer, LedgerArguments, to_json, watch};
+use clap::Subcommand;
+use scumble::attack::Membership;
+use scumble::problem::Problems;
+use scumble_io::attack::REGISTERS;
+use scumble_io::ledger::{Verdict, Whereabouts};
+use scumble_io::publisher;
+use scumble_io::records::{self, Elsewhere, Listed, Listing, Noted, Shown, Verified};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// List the releases
+    List {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Show one release: what was measured, what the gate said, whom it shares people with
+    Show {
+        /// Number of its entry, or its name
+        release: String,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Check that nothing was changed: entries, the files that are kept, and releases that are where they were written
+    ///
+    /// Exit status: 0 if nothing was changed, 1 if something was.
+    Verify {
+        /// A hash that the last entry once had, noted elsewhere: it must still be in the chain
+        #[arg(long, value_name = "HASH")]
+        head: Option<String>,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Add a release that was made elsewhere, by you or by another publisher, so that the gate knows of it
+    Add {
+        /// The release's folder; or a table, with `--explained-by`
+        release: PathBuf,
+        /// A policy whose roles and taxonomies explain the columns of a table without a manifest
+        #[arg(long, value_name = "POLICY")]
+        explained_by: Option<PathBuf>,
+        /// People who are in it, with its quasi-identifiers as columns: your own extract, or a register
+        #[arg(long, value_name = "FILE")]
+        people: PathBuf,
+        /// The column that names them, as in your extracts
+        #[arg(long, value_name = "COLUMN")]
+        person: String,
+        /// Whoever fits is in it (`members`), everybody in it is among the people (`population`), or neither (`some`)
+        #[arg(long, value_name = "WHAT", default_value = "members", value_parser = ["members", "population", "some"])]
+        register_is: String,
+        /// Who was given it [default: what its manifest says; everybody, if it has none]
+        #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+        recipients: Option<Vec<String>>,
+        /// Who published it
+        #[arg(long, value_name = "NAME")]
+        publisher: Option<String>,
+        /// What to call it [default: the name of its folder]
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Say that nobody has a release any more, or ever had it: the gate forgets it
+    Withdraw {
+        /// Number of its entry, or its name
+        release: String,
+        /// Why
+        #[arg(long, value_name = "REASON")]
+        because: String,
+        #[command(flatten)]
+        which: Which,
+    },
+}
+
+/// Which ledger.
+#[derive(clap::Args)]
+pub struct Which {
+    /// A policy whose ledger it is
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<PathBuf>,
+    #[command(flatten)]
+    ledger: LedgerArguments,
+}
+
+impl Which {
+    /// The ledger that is named, that of the policy, or the folder `ledger` here.
+    pub fn find(&self) -> Result<Whereabouts, Problems> {
+        let LedgerArguments { ledger, key } = &self.ledger;
+        match (&self.policy, ledger) {
+            (Some(path), None) => {
+                let policy = publisher::read_policy(path)?;
+                let (named, own) = (policy.ledger.as_deref().unwrap_or("ledger"), policy.key.as_deref());
+                Ok(Whereabouts::new(&publisher::base_of(path), named, key.as_deref().or(own)))
+            }
+            _ => Ok(Whereabouts::new(Path::new(""), ledger.as_deref().unwrap_or("ledger"), key.as_deref())),
+        }
+    }
+}
+
+/// How long changes wait for others.
+const WAIT: Duration = Duration::from_secs(60);
+
+pub fn run(command: Command) -> Result<Answer, Problems> {
+    match command {
+        Command::List { which } => {
+            let answer = records::list(&which.find()?)?;
+            Ok(Answer { text: listed(&answer), json: to_json(&answer)?, yes: true })
+        }
+        Command::Show { release, which } => {
+            let answer = records::show(&which.find()?, &release)?;
+            Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: true })
+        }
+        Command::Verify { head, which } => {
+            let answer = records::verify(&which.find()?, head.as_deref())?;
+            Ok(Answer { text: verified(&answer), json: to_json(&answer)?, yes: answer.sound })
+        }
+        Command::Add { release, explained_by, people, person, register_is, recipients, publisher, name, which } => {
+            let watcher = watch::Terminal::new();
+            let membership = REGISTERS.iter().find(|(name, _)| *name == register_is);
+            let from = Elsewhere {
+                release,
+                policy: explained_by,
+                people,
+                person,
+                membership: membership.map_or(Membership::Members, |(_, m)| *m),
+                recipients,
+                publisher,
+                name,
+                wait: WAIT,
+                watcher: &watcher,
+            };
+            let answer = records::add(&which.find()?, &from);
+            watcher.clear();
+            let answer = answer?;
+            Ok(Answer { text: added(&answer), json: to_json(&answer)?, yes: true })
+        }
+        Command::Withdraw { release, because, which } => {
+            let answer = records::withdraw(&which.find()?, &release, &because, WAIT)?;
+            let text =
+                format!("Entry {}: `{}` was withdrawn.\n{}", answer.entry, answer.name, warnings(&answer.warnings));
+            Ok(Answer { text, json: to_json(&answer)?, yes: true })
+        }
+    }
+}
+
+fn recipients(of: &[String]) -> String {
+    if of.is_empty() { "everybody".into() } else { of.join(", ") }
+}
+
+fn listed(a: &Listed) -> String {
+    let head = ["entry", "recorded", "release", "", "for", "records", "by", "about"].map(str::to_owned).to_vec();
+    let row = |r: &Listing| {
+        vec![
+            r.entry.to_string(),
+            r.at.clone(),
+            r.name.clone(),
+            r.standing.into(),
+            recipients(&r.recipients),
+            grouped(r.rows),
+            r.method.clone(),
+            r.attributes.join(", "),
+        ]
+    };
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(a.releases.iter().map(row)).collect();
+    let releases = counted(a.releases.len() as u64, "release", "releases");
+    let entries = counted(a.entries, "entry", "entries");
+    format!("{releases} in {entries} of {}\n\n{}{}", a.ledger, table(&rows), warnings(&a.warnings))
+}
+
+fn shown(a: &Shown) -> String {
+    let l = &a.listing;
+    let mut out = format!("{} (entry {}, {} {})\n\n", l.name, l.entry, l.standing, l.at);
+    let mut rows = vec![
+        vec!["for".to_owned(), recipients(&l.recipients)],
+        vec!["by".into(), l.method.clone()],
+        vec!["records".into(), format!("{} in {}", grouped(l.rows), counted(a.groups, "group", "groups"))],
+        vec!["left out".into(), grouped(a.suppressed)],
+        vec!["people known".into(), grouped(a.people)],
+        vec!["written to".into(), format!("{} on {}", a.folder, a.machine)],
+        vec!["id".into(), a.id.clone()],
+    ];
+    rows.extend(l.publisher.iter().map(|p| vec!["publisher".into(), p.clone()]));
+    rows.extend(a.sha256.iter().map(|h| vec!["data".into(), format!("sha256 {h}")]));
+    rows.extend(a.policy.iter().map(|h| vec!["policy".into(), format!("sha256 {h}")]));
+    for (name, people) in &a.shares {
+        rows.push(vec!["shares".into(), format!("{} with {name}", counted(*people, "person", "people"))]);
+    }
+    out.push_str(&table(&rows));
+    if !a.gate.is_empty() {
+        let head = ["seen by", "about", "releases", "certain", "newly", "fewest values", "strongest belief"];
+        let row = |v: &Verdict| {
+            vec![
+                v.adversary.clone(),
+                v.attribute.clone(),
+                v.releases.to_string(),
+                grouped(v.certain),
+                grouped(v.newly),
+                grouped(v.fewest),
+                format!("{:.4}", v.strongest),
+            ]
+        };
+        let rows = std::iter::once(head.map(str::to_owned).to_vec()).chain(a.gate.iter().map(row));
+        let _ = write!(out, "\n{}", table(&rows.collect::<Vec<_>>()));
+    }
+    out.push_str(&warnings(&a.warnings));
+    out
+}
+
+fn verified(a: &Verified) -> String {
+    let mut out = if a.sound {
+        let (entries, files) = (counted(a.entries, "entry", "entries"), counted(a.files, "file", "files"));
+        let there = counted(a.in_place, "release is", "releases are");
+        format!(
+            "Nothing was changed: {entries} of {} follow from each other, {files} and {there} as written.\n\n  head: {}\n",
+            a.ledger, a.head
+        )
+    } else {
+        format!("CHANGED: {} is not as it was written.\n\n", a.ledger)
+    };
+    for problem in &a.problems {
+        let _ = writeln!(out, "  {problem}");
+    }
+    out.push_str(&warnings(&a.warnings));
+    out
+}
+
+fn added(a: &Noted) -> String {
+    let (people, sure) = (counted(a.people, "person", "people"), grouped(a.located));
+    format!(
+        "Added `{}` to {} as entry {}: {people} are or may be in it, {sure} of them in a known group.\n{}",
+        a.name,
+        a.ledger,
+        a.entry,
+        warnings(&a.warnings)
+    )
+}

@@ -1,0 +1,253 @@
+//! Between the Publisher and the ledger: what is remembered when a release is made, whether the gate lets it pass, and
+//! that nothing is published without an entry.
+
+use crate::answer::{Passage, Published, Reason};
+use crate::ledger::{
+    Access, Counts, Described, Entry, Groups, Kept, Ledger, New, Place, Recollection, Verdict, Whereabouts, hex,
+    machine, now, pseudonyms, tags,
+};
+use crate::publisher::Options;
+use crate::source::{Extract, Place as Column};
+use crate::write::Rows;
+use scumble::attack::{ATTACKS, In, Knowledge, Membership, Scene};
+use scumble::catalogue::Parameters;
+use scumble::gate::{Gate, Panelist, Seen, Strongest, judge};
+use scumble::policy::Policy;
+use scumble::problem::{Problem, Problems};
+use scumble::publish::Made;
+use scumble::register::{Register, RegisterColumn};
+use scumble::table::{Attribute, published};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Holds the ledger from before its history is read until the release is recorded.
+pub(crate) struct Gatekeeper {
+    place: Option<Whereabouts>,
+    ledger: Option<Ledger>,
+    recollection: Option<Recollection>,
+    /// What the steward should know.
+    pub warnings: Vec<String>,
+}
+
+/// A release that was announced.
+pub(crate) struct Announced {
+    intent: u64,
+    /// For its manifest.
+    pub id: String,
+}
+
+impl Gatekeeper {
+    /// Opens the ledger of a policy if there is one, and resolves what an earlier run left open.
+    pub fn open(policy: &Policy, base: &Path, options: &Options<'_>) -> Result<Gatekeeper, Problems> {
+        let named = options.ledger.as_deref().or(policy.ledger.as_deref());
+        let place = named.map(|ledger| {
+            // What is given on the command line is relative to where one stands.
+            let base = if options.ledger.is_some() { Path::new("") } else { base };
+            Whereabouts::new(base, ledger, options.key.as_deref().or(policy.key.as_deref()))
+        });
+        let mut keeper = Gatekeeper { place, ledger: None, recollection: None, warnings: Vec::new() };
+        keeper.enter(if options.dry_run { Access::Read } else { Access::Write { wait: options.wait, make: false } })?;
+        Ok(keeper)
+    }
+
+    fn enter(&mut self, access: Access) -> Result<(), Problems> {
+        let Some(place) = &self.place else { return Ok(()) };
+        self.ledger = Ledger::open(place, access)?;
+        if let Some(ledger) = &self.ledger {
+            self.warnings.extend(ledger.resolved.iter().cloned());
+        }
+        Ok(())
+    }
+
+    /// Makes the ledger if there is none yet, and reads what it remembers of the policy's sensitive attributes.
+    pub fn remember(&mut self, policy: &Policy, options: &Options<'_>) -> Result<(), Problems> {
+        if self.ledger.is_none() && !options.dry_run {
+            self.enter(Access::Write { wait: options.wait, make: true })?;
+        }
+        let attributes: Vec<String> = policy.sensitive().map(|a| a.name.clone()).collect();
+        let Some(ledger) = &mut self.ledger else { return Ok(()) };
+        if policy.attributes.iter().any(|a| a.person) {
+            options.watcher.phase("reading the ledger");
+            let progress = |done, total| options.watcher.at(done, total);
+            self.recollection = Some(Recollection::load(ledger, &attributes, &progress)?);
+        } else if ledger.given().next().is_some() {
+            self.warnings.push(
+                "no column says `person = true`: what this release reveals together with earlier ones is not known"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// What is remembered, for an algorithm that publishes again.
+    pub fn past(&self, policy: &Policy) -> Option<&Recollection> {
+        self.recollection.as_ref().filter(|_| policy.algorithm.algorithm.remembers())
+    }
+
+    /// What the release adds to the memory; nothing without persons or without a ledger.
+    pub fn new_release<'a>(
+        &self,
+        policy: &Policy,
+        extract: &Extract,
+        made: &'a Made,
+        target: &Path,
+        seed: u64,
+    ) -> Option<New<'a>> {
+        let key = self.ledger.as_ref()?.key();
+        let people = pseudonyms(key, extract.persons.as_ref()?);
+        let groups = Rows::new(extract, &made.form, &extract.layout, seed).class_of();
+        let attributes = published(&extract.table.sensitive);
+        let of = |(i, attribute): (usize, &Attribute)| {
+            tags(key, &people, attribute, |record| extract.table.sensitive_codes[i][extract.row_of[record] as usize])
+        };
+        let tags = attributes.iter().enumerate().map(of).collect();
+        let name = name_of(target);
+        let recipients = policy.recipients.clone();
+        Some(New { name, recipients, release: &made.release, people, groups, tags })
+    }
+
+    /// Lets every adversary put the release together with what she has, and says whether it may pass.
+    pub fn judge(
+        &self,
+        gate: &Gate,
+        extract: &Extract,
+        new: &New<'_>,
+        options: &Options<'_>,
+        answer: &mut Published,
+    ) -> Result<bool, Problems> {
+        let Some(recollection) = &self.recollection else { return Ok(true) };
+        let shared = recollection.shared(&new.people);
+        if shared == 0 && !gate.written {
+            return Ok(true);
+        }
+        options.watcher.phase("attacking it together with earlier releases");
+        let mut passes = true;
+        for (i, attribute) in published(&new.release.sensitive).iter().enumerate() {
+            let (memory, number_of) = recollection.memory(new, i);
+            let definetti = gate.panel.contains(&Panelist::DeFinetti).then(|| {
+                let beliefs = definetti(extract, new, &attribute.name)?;
+                let mut strongest: Strongest = vec![(0, 0.0); memory.people];
+                for (record, belief) in beliefs.into_iter().enumerate() {
+                    let code = |text: &String| memory.values.iter().position(|v| v == text).map(|v| v as u32);
+                    if let Some((code, p)) = belief.and_then(|(text, p)| Some((code(&text)?, p))) {
+                        strongest[number_of[record] as usize] = (code, p);
+                    }
+                }
+                Ok::<_, Problems>(strongest)
+            });
+            let definetti = definetti.transpose()?;
+            let progress = |done, total| options.watcher.at(done, total);
+            for seen in judge(&memory, gate, definetti.as_ref(), &progress)? {
+                passes &= seen.holds();
+                answer.reasons.extend(reasons(&attribute.name, &seen, options.show_values));
+                answer.gate.push(Passage::of(&memory, &seen, options.show_values));
+            }
+        }
+        answer.attacks = gate.panel.iter().map(|p| p.name().to_owned()).collect();
+        Ok(passes)
+    }
+
+    /// Announces the release, durably, before a byte of it exists.
+    pub fn announce(
+        &mut self,
+        (policy, text): (&Policy, &str),
+        new: Option<&New<'_>>,
+        made: &Made,
+        answer: &Published,
+        target: &Path,
+        seed: (u64, bool),
+    ) -> Result<Option<Announced>, Problems> {
+        let Some(ledger) = &mut self.ledger else { return Ok(None) };
+        let id = hex(&Sha256::digest(format!("{}\n{}", ledger.head(), seed.0))[..16]);
+        let members = new.map(|n| ledger.keep(&n.members().write()?)).transpose()?;
+        let kept = Kept {
+            members,
+            groups: ledger.keep(&Groups::of(&made.release).write()?)?,
+            counts: ledger.keep(&Counts::write(&Counts::of(&made.release))?)?,
+            places: None,
+        };
+        let folder = std::path::absolute(target).unwrap_or_else(|_| target.to_path_buf()).display().to_string();
+        let replaces = crate::manifest::read(target).ok().and_then(|m| m.id);
+        let described = Described {
+            at: now(),
+            id: id.clone(),
+            name: name_of(target),
+            place: Place { machine: machine(), folder },
+            publisher: policy.publisher.clone(),
+            recipients: policy.recipients.clone(),
+            policy: Some(hex(&Sha256::digest(text))),
+            method: policy.algorithm.name.into(),
+            rows: answer.rows,
+            suppressed: answer.suppressed,
+            attributes: published(&made.release.sensitive).iter().map(|a| a.name.clone()).collect(),
+            kept,
+            models: answer.models.iter().map(|m| m.public()).collect(),
+            gate: answer.gate.iter().map(Verdict::from).collect(),
+            replaces,
+            seeded: seed.1,
+        };
+        let intent = ledger.append(&Entry::Intent(Box::new(described)))?;
+        Ok(Some(Announced { intent, id }))
+    }
+
+    /// Records that an announced release has its place.
+    pub fn confirm(&mut self, announced: &Announced, target: &Path) -> Result<u64, Problems> {
+        let Some(ledger) = &mut self.ledger else { return Ok(0) };
+        let sha256 = crate::manifest::read(target)?.data.sha256;
+        ledger.append(&Entry::Released { intent: announced.intent, at: now(), sha256, recovered: false })
+    }
+
+    /// Records that an announced release was not written. If that cannot be recorded either, the next run will.
+    pub fn abandon(&mut self, announced: &Announced, because: &Problems) {
+        let because = because.0.first().map_or("it failed", |p| p.message.as_str()).to_owned();
+        if let Some(ledger) = &mut self.ledger {
+            let _ = ledger.abandon(announced.intent, &because);
+        }
+    }
+
+    /// What the ledger is called, if there is one.
+    pub fn name(&self) -> Option<String> {
+        self.ledger.as_ref().map(Ledger::name)
+    }
+}
+
+/// A release is called by the name of its folder.
+fn name_of(target: &Path) -> String {
+    target.file_name().map_or_else(|| target.display().to_string(), |n| n.to_string_lossy().into_owned())
+}
+
+/// Why the gate refuses, and what would help.
+fn reasons(attribute: &str, seen: &Seen, show_values: bool) -> Vec<Reason> {
+    let hint = if show_values {
+        "publish by `history-guided` or `m-invariance`, publish less, or let `--repair` look for what passes"
+    } else {
+        "`--show-values` tells the values and the reasons; `--repair` looks for a release that passes"
+    };
+    let reason = |broken: &String| Reason { message: format!("`{attribute}`: {broken}"), hint: Some(hint.into()) };
+    seen.broken.iter().map(reason).collect()
+}
+
+/// What somebody believes of everybody who learns from the new release how quasi-identifiers and values go together: the
+/// likeliest value of each record's person.
+fn definetti(extract: &Extract, new: &New<'_>, attribute: &str) -> Result<Vec<Option<(String, f64)>>, Problems> {
+    let column = |cell: &crate::source::Cell| {
+        let Column::Quasi(i) = cell.place else { return None };
+        let taxonomy = &extract.table.quasi[i].taxonomy;
+        let codes = extract.row_of.iter().map(|&row| extract.table.quasi_codes[i][row as usize]).collect();
+        let texts = (0..taxonomy.leaves() as u32).map(|leaf| taxonomy.leaf(leaf).to_owned()).collect();
+        Some(RegisterColumn { name: cell.name.clone(), texts, codes })
+    };
+    let register = Register::new(extract.layout.iter().filter_map(column).collect())?;
+    let told = new.groups.iter().map(|&g| if g == New::NOWHERE { In::No } else { In::Yes }).collect();
+    let knowledge =
+        Knowledge { register: &register, membership: Membership::Members, told: vec![Some(told)], apart: None };
+    let scene = Scene::new(vec![(new.name.clone(), new.release.clone())], Some(attribute), Some(&knowledge), 0)?;
+    let entry = ATTACKS.iter().find(|e| e.name == "definetti");
+    let entry = entry.ok_or_else(|| Problem::new("there is no attack `definetti`"))?;
+    let parameters = Parameters::read(entry.name, entry.parameters, &BTreeMap::new()).map_err(Problems)?;
+    let report = (entry.build)(&parameters)?.run(&scene, &|_, _| ())?;
+    let (Some(crowd), Some(beliefs)) = (report.crowd(&scene), &report.beliefs) else { return Ok(Vec::new()) };
+    let best = |kind: &u32| beliefs.best(*kind as usize).map(|(v, p)| (scene.values[v as usize].clone(), p));
+    Ok(crowd.kind_of.iter().map(best).collect())
+}

@@ -1,0 +1,191 @@
+//! What a ledger records, entry by entry. An entry is never changed; what was wrong is corrected by a later one.
+
+use crate::answer::Model;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+/// An entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "lowercase")]
+pub enum Entry {
+    /// The ledger begins.
+    Opened {
+        /// When.
+        at: String,
+        /// What wrote it.
+        made_by: String,
+        /// What the key makes of a known text: another key makes something else of it.
+        key_check: String,
+    },
+    /// A release is about to be written. It counts as published unless a later entry says otherwise.
+    Intent(Box<Described>),
+    /// The release of an intent has its place.
+    Released {
+        /// Number of the intent's entry.
+        intent: u64,
+        /// When.
+        at: String,
+        /// SHA-256 of its first data file.
+        sha256: String,
+        /// Whether it was found out only later that it was complete.
+        #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+        recovered: bool,
+    },
+    /// The release of an intent was not written.
+    Abandoned {
+        /// Number of the intent's entry.
+        intent: u64,
+        /// When.
+        at: String,
+        /// Why.
+        because: String,
+    },
+    /// A release that was made elsewhere.
+    Added(Box<Described>),
+    /// Nobody has the release any more, or ever had it.
+    Withdrawn {
+        /// Number of its entry.
+        release: u64,
+        /// When.
+        at: String,
+        /// Why.
+        because: String,
+    },
+}
+
+/// A release as the ledger knows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Described {
+    /// When it was recorded.
+    pub at: String,
+    /// Random, and in its manifest.
+    pub id: String,
+    /// What it is called: the name of its folder.
+    pub name: String,
+    /// Where it was written, on which machine.
+    pub place: Place,
+    /// Who publishes it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub publisher: Option<String>,
+    /// Who is given it; everybody, if empty.
+    pub recipients: Vec<String>,
+    /// SHA-256 of the policy.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub policy: Option<String>,
+    /// How it was made.
+    pub method: String,
+    /// Records in it.
+    pub rows: u64,
+    /// Records left out.
+    pub suppressed: u64,
+    /// Its sensitive attributes.
+    pub attributes: Vec<String>,
+    /// Who is in which group, and what the groups show: names of files that the ledger keeps.
+    pub kept: Kept,
+    /// Promises with measured values.
+    pub models: Vec<Model>,
+    /// What the gate said: by adversary, how many people's value is certain, how many of them newly.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub gate: Vec<Verdict>,
+    /// The release that it stands in place of.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub replaces: Option<String>,
+    /// Present if the randomness came from a given seed.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub seeded: bool,
+}
+
+/// Where a release was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Name of the machine.
+    pub machine: String,
+    /// The folder.
+    pub folder: String,
+}
+
+/// Names of the files that the ledger keeps of a release: hashes of what is in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Who is in which group; absent if no column names the persons.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub members: Option<String>,
+    /// What the groups are called, and how many of their values stand for nobody.
+    pub groups: String,
+    /// How often each value occurs in each group.
+    pub counts: String,
+    /// Where it is not known in which of several groups somebody is: the places that `members` names.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub places: Option<String>,
+}
+
+impl Kept {
+    /// All of them.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        self.members.iter().chain([&self.groups, &self.counts]).chain(&self.places)
+    }
+}
+
+/// What the gate said of an adversary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The sensitive attribute.
+    pub attribute: String,
+    /// Who.
+    pub adversary: String,
+    /// Releases that she has, this one among them.
+    pub releases: u64,
+    /// People in any of them.
+    pub people: u64,
+    /// People whose value is certain to her.
+    pub certain: u64,
+    /// Of them, those whose value this release made certain.
+    pub newly: u64,
+    /// The fewest possible values of a person about whom the release tells something.
+    pub fewest: u64,
+    /// The strongest belief about one.
+    pub strongest: f64,
+    /// Whose belief it is.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub by: String,
+    /// By confidence in per cent: the share of people of whom it is reached newly.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub pvp: BTreeMap<String, f64>,
+}
+
+/// An entry as it is stored: its text, and the hash that chains it to the one before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Number, from 1.
+    pub number: u64,
+    /// The entry as JSON, byte by byte as it was hashed.
+    pub body: String,
+    /// SHA-256 of the hash before, the number and the body.
+    pub hash: String,
+}
+
+/// The hash before the first entry.
+pub const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+impl Row {
+    /// The row that follows a hash.
+    pub fn new(before: &str, number: u64, body: String) -> Row {
+        let hash = Row::hash(before, number, &body);
+        Row { number, body, hash }
+    }
+
+    /// What chains an entry to the one before.
+    pub fn hash(before: &str, number: u64, body: &str) -> String {
+        hex(&Sha256::digest(format!("{before}\n{number}\n{body}")))
+    }
+}
+
+/// Bytes as text.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, b| {
+        let _ = write!(text, "{b:02x}");
+        text
+    })
+}

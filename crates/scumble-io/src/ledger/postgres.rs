@@ -1,0 +1,245 @@
+//! A ledger that a team shares: in a PostgreSQL database.
+//!
+//! The right to publish is an advisory lock of the session, so it ends with the connection. Passwords come from the
+//! environment (`PGPASSWORD`) or from a password file (`PGPASSFILE`, `~/.pgpass`), never from the policy.
+
+use super::entry::Row;
+use super::store::{Store, held, overtaken, wait_for};
+use postgres::config::Host;
+use postgres::error::SqlState;
+use postgres::{Client, Config, Error, NoTls};
+use scumble::problem::{Problem, Problems};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The version of the tables that this program writes, and what turns each into the next.
+const MIGRATIONS: &[&str] = &[
+    "CREATE TABLE scumble_entries (number bigint PRIMARY KEY, body text NOT NULL, hash text NOT NULL);
+     CREATE TABLE scumble_kept (hash text, part int, bytes bytea NOT NULL, PRIMARY KEY (hash, part))",
+    "CREATE FUNCTION scumble_stay() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN RAISE EXCEPTION 'entries are never changed'; END $$;
+     CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON scumble_entries
+       EXECUTE FUNCTION scumble_stay()",
+];
+
+/// The number of our advisory lock: "scumble" in letters.
+const LOCK: i64 = 0x73_63_75_6d_62_6c_65;
+
+/// Kept files are stored in parts of so many bytes.
+const PART: usize = 16 << 20;
+
+/// A ledger in a database.
+pub struct Postgres {
+    client: Client,
+    /// The address without anything secret.
+    name: String,
+}
+
+impl Postgres {
+    /// Connects; makes the tables if they are not there and may be made.
+    pub fn open(address: &str, make: bool) -> Result<Option<Postgres>, Problems> {
+        let mut config: Config = address.parse().map_err(|e: Error| {
+            Problem::new(format!("`ledger` is not the address of a database: {e}"))
+                .hint("write it as `postgres://user@host:5432/database`")
+        })?;
+        let name = shown(&config);
+        if config.get_password().is_none() {
+            if let Some(password) = password(&config) {
+                config.password(password);
+            }
+        }
+        config.application_name(&format!("scumble, process {} on {}", std::process::id(), super::machine()));
+        config.connect_timeout(Duration::from_secs(10));
+        let client = config.connect(NoTls).map_err(|e| {
+            Problem::new(format!("the ledger `{name}` cannot be reached: {}", told(&e)))
+                .hint("is the server running, may you connect, and is `PGPASSWORD` or a password file set?")
+        })?;
+        let mut store = Postgres { client, name };
+        Ok(store.prepare(make)?.then_some(store))
+    }
+
+    /// Whether the tables are there, of this version, if need be after making them or bringing them forward.
+    fn prepare(&mut self, make: bool) -> Result<bool, Problems> {
+        let newest = MIGRATIONS.len() as i64;
+        let version = self.version()?;
+        if version > newest {
+            let message = format!("the ledger `{}` has version {version}, and this scumble knows {newest}", self.name);
+            return Err(Problem::new(message).hint("use a newer scumble").into());
+        }
+        if version == newest || (version == 0 && !make) {
+            return Ok(version == newest);
+        }
+        self.lock(Duration::from_secs(60))?;
+        let version = self.version()?;
+        let mut change = self.client.transaction().map_err(|e| trouble(&self.name, &e))?;
+        let mut commands = String::from("CREATE TABLE IF NOT EXISTS scumble_ledger (version bigint NOT NULL);\n");
+        if version > 0 {
+            // What was, beside what is; the kept files are named by what is in them and need no copy.
+            commands += &format!("CREATE TABLE scumble_entries_version_{version} AS TABLE scumble_entries;\n");
+        }
+        for migration in MIGRATIONS.iter().skip(version as usize) {
+            commands += &format!("{migration};\n");
+        }
+        commands += &format!("DELETE FROM scumble_ledger; INSERT INTO scumble_ledger VALUES ({newest})");
+        change.batch_execute(&commands).and_then(|()| change.commit()).map_err(|e| trouble(&self.name, &e))?;
+        self.unlock()?;
+        Ok(true)
+    }
+
+    fn version(&mut self) -> Result<i64, Problems> {
+        let there: bool = self.run(|c| c.query_one("SELECT to_regclass('scumble_ledger') IS NOT NULL", &[]))?.get(0);
+        if !there {
+            return Ok(0);
+        }
+        let row = self.run(|c| c.query_opt("SELECT version FROM scumble_ledger", &[]))?;
+        Ok(row.map_or(0, |r| r.get(0)))
+    }
+
+    fn run<T>(&mut self, work: impl FnOnce(&mut Client) -> Result<T, Error>) -> Result<T, Problems> {
+        work(&mut self.client).map_err(|e| trouble(&self.name, &e))
+    }
+
+    /// Who has the lock, as far as the server tells.
+    fn holder(&mut self) -> String {
+        let ask = "SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+                   WHERE l.locktype = 'advisory' AND l.granted AND (l.classid::bigint << 32 | l.objid::bigint) = $1";
+        let row = self.client.query_opt(ask, &[&LOCK]).ok().flatten();
+        row.map_or(String::new(), |r| format!(" ({})", r.get::<_, String>(0)))
+    }
+}
+
+impl Store for Postgres {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn lock(&mut self, wait: Duration) -> Result<(), Problems> {
+        if self.try_lock()? {
+            return Ok(());
+        }
+        let by = self.holder();
+        let name = self.name.clone();
+        wait_for(wait, || self.try_lock(), || held(&name, &by))
+    }
+
+    fn try_lock(&mut self) -> Result<bool, Problems> {
+        Ok(self.run(|c| c.query_one("SELECT pg_try_advisory_lock($1)", &[&LOCK]))?.get(0))
+    }
+
+    fn unlock(&mut self) -> Result<(), Problems> {
+        self.run(|c| c.query_one("SELECT pg_advisory_unlock($1)", &[&LOCK])).map(drop)
+    }
+
+    fn entries(&mut self) -> Result<Vec<Row>, Problems> {
+        let rows = self.run(|c| c.query("SELECT number, body, hash FROM scumble_entries ORDER BY number", &[]))?;
+        let row = |r: &postgres::Row| Row { number: r.get::<_, i64>(0) as u64, body: r.get(1), hash: r.get(2) };
+        Ok(rows.iter().map(row).collect())
+    }
+
+    fn append(&mut self, row: &Row) -> Result<(), Problems> {
+        let insert = "INSERT INTO scumble_entries (number, body, hash) VALUES ($1, $2, $3)";
+        match self.client.execute(insert, &[&(row.number as i64), &row.body, &row.hash]) {
+            Ok(_) => Ok(()),
+            Err(e) if e.code() == Some(&SqlState::UNIQUE_VIOLATION) => Err(overtaken(&self.name)),
+            Err(e) => Err(trouble(&self.name, &e)),
+        }
+    }
+
+    fn put(&mut self, hash: &str, bytes: &[u8]) -> Result<(), Problems> {
+        self.run(|c| {
+            let mut change = c.transaction()?;
+            for (part, bytes) in (0i32..).zip(bytes.chunks(PART)) {
+                let insert = "INSERT INTO scumble_kept (hash, part, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+                change.execute(insert, &[&hash, &part, &bytes])?;
+            }
+            change.commit()
+        })
+    }
+
+    fn get(&mut self, hash: &str) -> Result<Vec<u8>, Problems> {
+        let rows = self.run(|c| c.query("SELECT bytes FROM scumble_kept WHERE hash = $1 ORDER BY part", &[&hash]))?;
+        if rows.is_empty() {
+            return Err(Problem::new(format!("a file of the ledger `{}` is missing: {hash}", self.name))
+                .hint("restore the database from a copy; entries and files belong together")
+                .into());
+        }
+        Ok(rows.iter().flat_map(|r| r.get::<_, Vec<u8>>(0)).collect())
+    }
+
+    fn keep_only(&mut self, hashes: &[String]) -> Result<(), Problems> {
+        self.run(|c| c.execute("DELETE FROM scumble_kept WHERE hash <> ALL($1)", &[&hashes])).map(drop)
+    }
+}
+
+/// The address without anything secret.
+fn shown(config: &Config) -> String {
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => host.clone(),
+        Some(Host::Unix(path)) => path.display().to_string(),
+        None => String::new(),
+    };
+    let port = config.get_ports().first().map_or(String::new(), |p| format!(":{p}"));
+    format!("postgres://{host}{port}/{}", config.get_dbname().or(config.get_user()).unwrap_or(""))
+}
+
+/// The password of the environment, or of the password file's first line that fits.
+fn password(config: &Config) -> Option<String> {
+    if let Ok(password) = std::env::var("PGPASSWORD") {
+        return Some(password);
+    }
+    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".pgpass"));
+    let file = std::env::var_os("PGPASSFILE").map(PathBuf::from).or_else(home)?;
+    let text = std::fs::read_to_string(file).ok()?;
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => host.clone(),
+        _ => "localhost".into(),
+    };
+    let port = config.get_ports().first().map_or_else(|| "5432".to_owned(), u16::to_string);
+    let user = config.get_user().unwrap_or("").to_owned();
+    let wanted = [host, port, config.get_dbname().unwrap_or(&user).to_owned(), user];
+    text.lines().filter(|l| !l.starts_with('#')).find_map(|line| fitting(line, &wanted))
+}
+
+/// The password of a line `host:port:database:user:password` if the others fit; `*` fits everything, `\` escapes.
+fn fitting(line: &str, wanted: &[String; 4]) -> Option<String> {
+    let mut fields = vec![String::new()];
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => fields.last_mut()?.extend(letters.next()),
+            ':' if fields.len() < 5 => fields.push(String::new()),
+            other => fields.last_mut()?.push(other),
+        }
+    }
+    let password = fields.get(4)?.clone();
+    fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted).then_some(password)
+}
+
+/// An error in plain words; the server's own where there are some.
+fn told(e: &Error) -> String {
+    match e.as_db_error() {
+        Some(e) => e.message().to_owned(),
+        None => {
+            use std::error::Error;
+            e.source().map_or_else(|| e.to_string(), |cause| cause.to_string())
+        }
+    }
+}
+
+fn trouble(name: &str, e: &Error) -> Problems {
+    Problem::new(format!("the ledger `{name}` cannot be used: {}", told(e))).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_file_is_read_as_psql_reads_it() {
+        let wanted = ["db.example".to_owned(), "5432".into(), "releases".into(), "steward".into()];
+        assert_eq!(fitting("db.example:5432:releases:steward:secret", &wanted).as_deref(), Some("secret"));
+        assert_eq!(fitting("*:*:*:steward:a\\:b:c", &wanted).as_deref(), Some("a:b:c"));
+        assert_eq!(fitting("*:*:*:else:secret", &wanted), None);
+        assert_eq!(fitting("*:*:steward", &wanted), None);
+    }
+}

@@ -1,0 +1,68 @@
+//! Where a ledger is kept: entries in the order they were written, and files named by the hash of what is in them.
+
+use super::entry::Row;
+use scumble::problem::{Problem, Problems};
+use std::time::{Duration, Instant};
+
+/// A place that keeps a ledger. Everything that returns `Ok` is there after a power cut.
+pub trait Store {
+    /// What messages call it.
+    fn name(&self) -> String;
+
+    /// Waits for the right to write, for as long as is given; while one has it, nobody else does. It ends with the value,
+    /// and with the process whatever happens to it.
+    fn lock(&mut self, wait: Duration) -> Result<(), Problems>;
+
+    /// Tries to get the right to write.
+    fn try_lock(&mut self) -> Result<bool, Problems>;
+
+    /// Gives the right back.
+    fn unlock(&mut self) -> Result<(), Problems>;
+
+    /// All entries in their order.
+    fn entries(&mut self) -> Result<Vec<Row>, Problems>;
+
+    /// Adds an entry. Refuses if there is one with its number.
+    fn append(&mut self, row: &Row) -> Result<(), Problems>;
+
+    /// Keeps a file. One that is there is left as it is.
+    fn put(&mut self, hash: &str, bytes: &[u8]) -> Result<(), Problems>;
+
+    /// A file; its hash is checked by the caller.
+    fn get(&mut self, hash: &str) -> Result<Vec<u8>, Problems>;
+
+    /// Forgets files that are not among those named: what was kept for a release that was never written.
+    fn keep_only(&mut self, hashes: &[String]) -> Result<(), Problems>;
+}
+
+/// Somebody else has the right to write.
+pub fn held(name: &str, by: &str) -> Problems {
+    Problem::new(format!("somebody else is publishing with the ledger `{name}`{by}"))
+        .hint("wait until that is done; a release is judged against everything published before it")
+        .into()
+}
+
+/// Tries again and again until it works or time is up.
+pub fn wait_for(
+    wait: Duration,
+    mut attempt: impl FnMut() -> Result<bool, Problems>,
+    held: impl FnOnce() -> Problems,
+) -> Result<(), Problems> {
+    let begun = Instant::now();
+    loop {
+        if attempt()? {
+            return Ok(());
+        }
+        if begun.elapsed() >= wait {
+            return Err(held());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Somebody else wrote in the meantime although we had the right to.
+pub fn overtaken(name: &str) -> Problems {
+    Problem::new(format!("the ledger `{name}` has grown while this release was made"))
+        .hint("nothing was published; publish again, so that the release is judged against what was added")
+        .into()
+}

@@ -1,0 +1,489 @@
+//! What is asked of a ledger: its releases, whether it was changed, and what was published elsewhere.
+
+use crate::answer::{Model, VERSION};
+use crate::check;
+use crate::columns::{self, Column, Columns, ReadOptions};
+use crate::ledger::{
+    Access, Counts, Described, Entry, Groups, Kept, Ledger, Members, Place, Recorded, Standing, Verdict, Whereabouts,
+    hex, machine, now, pseudonyms, write_places,
+};
+use crate::manifest;
+use crate::publisher::Watcher;
+use crate::source::to_register;
+use scumble::attack::{In, Knowledge, Membership, Scene};
+use scumble::catalogue::did_you_mean;
+use scumble::inference::Located;
+use scumble::problem::{Problem, Problems};
+use scumble::release::Release;
+use scumble::table::published;
+use scumble::taxonomy::Rule;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Answer of `ledger list`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listed {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The ledger.
+    pub ledger: String,
+    /// Number of entries.
+    pub entries: u64,
+    /// Hash of the last one.
+    pub head: String,
+    /// The releases.
+    pub releases: Vec<Listing>,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// A release in a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listing {
+    /// Number of its entry.
+    pub entry: u64,
+    /// When it was recorded.
+    pub at: String,
+    /// What it is called.
+    pub name: String,
+    /// `published`, `added`, `announced`, `abandoned` or `withdrawn`.
+    pub standing: &'static str,
+    /// Who publishes it, if that is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub publisher: Option<String>,
+    /// Who was given it; everybody, if empty.
+    pub recipients: Vec<String>,
+    /// How it was made.
+    pub method: String,
+    /// Records in it.
+    pub rows: u64,
+    /// Its sensitive attributes.
+    pub attributes: Vec<String>,
+}
+
+/// Answer of `ledger show`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shown {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The release.
+    #[serde(flatten)]
+    pub listing: Listing,
+    /// Its number in its manifest.
+    pub id: String,
+    /// Where it was written.
+    pub folder: String,
+    /// On which machine.
+    pub machine: String,
+    /// SHA-256 of its data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// SHA-256 of its policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// Records left out.
+    pub suppressed: u64,
+    /// Number of people whose group the ledger knows.
+    pub people: u64,
+    /// Number of groups.
+    pub groups: u64,
+    /// Promises with measured values.
+    pub models: Vec<Model>,
+    /// What the gate said.
+    pub gate: Vec<Verdict>,
+    /// Releases that share people with it: name, and how many.
+    pub shares: Vec<(String, u64)>,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// Answer of `ledger verify`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verified {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The ledger.
+    pub ledger: String,
+    /// Whether nothing was changed.
+    pub sound: bool,
+    /// Entries that follow from each other.
+    pub entries: u64,
+    /// Files that are as they were written.
+    pub files: u64,
+    /// Releases whose data are where they were written, and the same.
+    pub in_place: u64,
+    /// Hash of the last entry: write it down somewhere else, and later ask for it with `--head`.
+    pub head: String,
+    /// What is wrong.
+    pub problems: Vec<String>,
+    /// What is not wrong and should be known: releases that were moved.
+    pub warnings: Vec<String>,
+}
+
+/// Answer of `ledger add` and `ledger withdraw`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Noted {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The ledger.
+    pub ledger: String,
+    /// The entry that was made.
+    pub entry: u64,
+    /// The release.
+    pub name: String,
+    /// People who are in it, or may be.
+    pub people: u64,
+    /// Of them, those of whom it is known in which group they are.
+    pub located: u64,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// A ledger that is to be looked at.
+pub(crate) fn look(place: &Whereabouts) -> Result<Ledger, Problems> {
+    Ledger::open(place, Access::Read)?.ok_or_else(|| nothing(place))
+}
+
+fn nothing(place: &Whereabouts) -> Problems {
+    Problem::new(format!("there is no ledger at `{}`", place.ledger))
+        .hint("`scumble publish` makes one beside the policy; name it with `--ledger`")
+        .into()
+}
+
+fn change(place: &Whereabouts, wait: Duration) -> Result<Ledger, Problems> {
+    Ledger::open(place, Access::Write { wait, make: false })?.ok_or_else(|| nothing(place))
+}
+
+impl Listing {
+    fn of(r: &Recorded) -> Listing {
+        let d = &r.described;
+        Listing {
+            entry: r.number,
+            at: d.at.clone(),
+            name: d.name.clone(),
+            standing: r.standing.word(),
+            publisher: d.publisher.clone(),
+            recipients: d.recipients.clone(),
+            method: d.method.clone(),
+            rows: d.rows,
+            attributes: d.attributes.clone(),
+        }
+    }
+}
+
+/// The releases of a ledger.
+pub fn list(place: &Whereabouts) -> Result<Listed, Problems> {
+    let ledger = look(place)?;
+    Ok(Listed {
+        version: VERSION,
+        ledger: ledger.name(),
+        entries: ledger.rows().len() as u64,
+        head: ledger.head().to_owned(),
+        releases: ledger.releases().iter().map(Listing::of).collect(),
+        warnings: ledger.resolved.clone(),
+    })
+}
+
+/// A release by the number of its entry or by its name; the last one of that name.
+fn find(ledger: &Ledger, which: &str) -> Result<Recorded, Problems> {
+    let number = which.parse::<u64>().ok();
+    let found = ledger.releases().iter().rev().find(|r| Some(r.number) == number || r.described.name == which);
+    found.cloned().ok_or_else(|| {
+        let names = ledger.releases().iter().map(|r| r.described.name.as_str());
+        Problem::new(format!("the ledger `{}` has no release `{which}`", ledger.name()))
+            .hint(did_you_mean(which, names))
+            .into()
+    })
+}
+
+/// One release.
+pub fn show(place: &Whereabouts, which: &str) -> Result<Shown, Problems> {
+    let mut ledger = look(place)?;
+    let release = find(&ledger, which)?;
+    let d = release.described.clone();
+    let members = ledger.members(&d)?.map(|(m, _)| m);
+    let mut shares = Vec::new();
+    let others: Vec<Recorded> = ledger.given().filter(|r| r.number != release.number).cloned().collect();
+    for other in others {
+        let (Some(here), Some((there, _))) = (&members, ledger.members(&other.described)?) else { continue };
+        let both = there.people.iter().filter(|p| here.people.binary_search(p).is_ok()).count() as u64;
+        if both > 0 {
+            shares.push((other.described.name.clone(), both));
+        }
+    }
+    Ok(Shown {
+        version: VERSION,
+        listing: Listing::of(&release),
+        id: d.id.clone(),
+        folder: d.place.folder.clone(),
+        machine: d.place.machine.clone(),
+        sha256: release.sha256.clone(),
+        policy: d.policy.clone(),
+        suppressed: d.suppressed,
+        people: members.map_or(0, |m| m.people.len() as u64),
+        groups: Groups::read(ledger.kept(&d.kept.groups)?)?.labels.len() as u64,
+        models: d.models.clone(),
+        gate: d.gate.clone(),
+        shares,
+        warnings: ledger.resolved.clone(),
+    })
+}
+
+/// Whether a ledger is as it was written. `head` is a hash that its last entry once had.
+pub fn verify(place: &Whereabouts, head: Option<&str>) -> Result<Verified, Problems> {
+    let mut ledger = match look(place) {
+        Ok(ledger) => ledger,
+        Err(problems) if problems.0.iter().any(|p| p.message.contains("was changed")) => {
+            return Ok(Verified {
+                version: VERSION,
+                ledger: place.ledger.clone(),
+                sound: false,
+                entries: 0,
+                files: 0,
+                in_place: 0,
+                head: String::new(),
+                problems: problems.0.into_iter().map(|p| p.message).collect(),
+                warnings: Vec::new(),
+            });
+        }
+        Err(problems) => return Err(problems),
+    };
+    let mut answer = Verified {
+        version: VERSION,
+        ledger: ledger.name(),
+        sound: true,
+        entries: ledger.rows().len() as u64,
+        files: 0,
+        in_place: 0,
+        head: ledger.head().to_owned(),
+        problems: Vec::new(),
+        warnings: ledger.resolved.clone(),
+    };
+    if let Some(head) = head.filter(|h| !ledger.rows().iter().any(|r| r.hash == *h)) {
+        answer.problems.push(format!("no entry has the hash {head}: the ledger was cut short or written anew"));
+    }
+    let releases: Vec<Recorded> = ledger.releases().to_vec();
+    for r in releases.iter().filter(|r| r.standing != Standing::Abandoned) {
+        for hash in r.described.kept.names() {
+            match ledger.kept(hash) {
+                Ok(_) => answer.files += 1,
+                Err(problems) => answer.problems.extend(problems.0.into_iter().map(|p| p.message)),
+            }
+        }
+        in_place(r, &releases, &mut answer);
+    }
+    answer.sound = answer.problems.is_empty();
+    Ok(answer)
+}
+
+/// Whether the data of a release are where they were written, and the same.
+fn in_place(r: &Recorded, all: &[Recorded], answer: &mut Verified) {
+    let d = &r.described;
+    let replaced = all.iter().any(|other| other.described.replaces.as_ref() == Some(&d.id));
+    if r.standing != Standing::Published || d.place.machine != machine() || replaced {
+        return;
+    }
+    let folder = Path::new(&d.place.folder);
+    let Ok(manifest) = manifest::read(folder) else {
+        answer.warnings.push(format!("`{}` is no longer where it was written", d.name));
+        return;
+    };
+    let file = folder.join(&manifest.data.file);
+    let hash = std::fs::read(&file).map(|bytes| hex(&Sha256::digest(bytes))).ok();
+    if manifest.id.as_deref() != Some(&d.id) {
+        answer.warnings.push(format!("another release is where `{}` was written", d.name));
+    } else if hash == r.sha256 {
+        answer.in_place += 1;
+    } else {
+        answer.problems.push(format!("the data of `{}` were changed after they were published", d.name));
+    }
+}
+
+/// Says that nobody has a release.
+pub fn withdraw(place: &Whereabouts, which: &str, because: &str, wait: Duration) -> Result<Noted, Problems> {
+    let mut ledger = change(place, wait)?;
+    let release = find(&ledger, which)?;
+    if !release.standing.counts() {
+        let (name, word) = (&release.described.name, release.standing.word());
+        return Err(Problem::new(format!("`{name}` was {word} already")).into());
+    }
+    let entry = Entry::Withdrawn { release: release.number, at: now(), because: because.into() };
+    let entry = ledger.append(&entry)?;
+    let warning = format!(
+        "from now on `{}` counts as never given to anybody: what people who have it can infer is no longer looked at",
+        release.described.name
+    );
+    Ok(Noted {
+        version: VERSION,
+        ledger: ledger.name(),
+        entry,
+        name: release.described.name,
+        people: 0,
+        located: 0,
+        warnings: vec![warning],
+    })
+}
+
+/// A release that was made elsewhere.
+pub struct Elsewhere<'a> {
+    /// Its folder; or a table, if a policy says what its columns mean.
+    pub release: PathBuf,
+    /// Roles and taxonomies of a table that has no manifest.
+    pub policy: Option<PathBuf>,
+    /// The people in it, with quasi-identifiers and the column that names them.
+    pub people: PathBuf,
+    /// That column.
+    pub person: String,
+    /// What the people are to the release.
+    pub membership: Membership,
+    /// Who was given it; what its manifest says, if nothing is said here.
+    pub recipients: Option<Vec<String>>,
+    /// Who published it; what its manifest says, if nothing is said here.
+    pub publisher: Option<String>,
+    /// What to call it; the name of its folder, if nothing is said here.
+    pub name: Option<String>,
+    /// How long to wait for others.
+    pub wait: Duration,
+    /// Who wants to know.
+    pub watcher: &'a dyn Watcher,
+}
+
+/// Adds a release that was made elsewhere, so that the gate knows of it. The ledger is made if there is none.
+pub fn add(place: &Whereabouts, from: &Elsewhere<'_>) -> Result<Noted, Problems> {
+    let table = read_people(from)?;
+    let person = column(&table, &from.person, &from.people)?;
+    one_row_each(person)?;
+    let register = to_register(&table, &[String::new()])?;
+    let texts = |name: &str, _: Option<&Rule>, _: &[&str]| {
+        let column = register.columns.iter().find(|c| c.name == name);
+        column.map_or_else(Vec::new, |c| c.texts.clone())
+    };
+    let (release, mut warnings) = match &from.policy {
+        Some(policy) => check::open_table(&from.release, policy, &texts, from.watcher)?,
+        None => check::open(&from.release, &texts, from.watcher)?,
+    };
+    let attributes: Vec<String> = published(&release.sensitive).iter().map(|a| a.name.clone()).collect();
+    if attributes.is_empty() {
+        return Err(Problem::new("the release has no sensitive attribute, so there is nothing to remember")
+            .hint("give `--policy` with the roles of its columns")
+            .into());
+    }
+    from.watcher.phase("locating people");
+    let name = from.name.clone().unwrap_or_else(|| called(&from.release));
+    let knowledge = Knowledge { register: &register, membership: from.membership, told: Vec::new(), apart: None };
+    let scene = Scene::new(vec![(name.clone(), release.clone())], Some(&attributes[0]), Some(&knowledge), 0)?;
+    let mut ledger =
+        Ledger::open(place, Access::Write { wait: from.wait, make: true })?.ok_or_else(|| nothing(place))?;
+    warnings.extend(ledger.resolved.iter().cloned());
+    let (members, places) = located(&scene, &ledger, person, &table, &release, &attributes)?;
+    if members.people.is_empty() {
+        return Err(Problem::new("nobody of these people is in the release")
+            .hint(
+                "the people must have the quasi-identifiers of the release as columns, as they were before it was made",
+            )
+            .into());
+    }
+    let sure = |&&p: &&u32| places[p as usize].groups.len() == 1 && !places[p as usize].may_be_absent;
+    let (people, located) = (members.people.len() as u64, members.places.iter().filter(sure).count() as u64);
+    let told = manifest::read(&from.release).ok();
+    let kept = Kept {
+        members: Some(ledger.keep(&members.write()?)?),
+        groups: ledger.keep(&Groups::of(&release).write()?)?,
+        counts: ledger.keep(&Counts::write(&Counts::of(&release))?)?,
+        places: Some(ledger.keep(&write_places(&places)?)?),
+    };
+    let folder = std::path::absolute(&from.release).unwrap_or_else(|_| from.release.clone()).display().to_string();
+    let id = told.as_ref().and_then(|m| m.id.clone());
+    if let Some(known) = id.as_ref().and_then(|id| ledger.given().find(|r| r.described.id == *id)) {
+        return Err(Problem::new(format!("`{}` is in the ledger already, as entry {}", name, known.number)).into());
+    }
+    let described = Described {
+        at: now(),
+        id: id.unwrap_or_else(|| hex(&Sha256::digest(format!("{}\n{name}", ledger.head()))[..16])),
+        name: name.clone(),
+        place: Place { machine: machine(), folder },
+        publisher: from.publisher.clone().or(told.as_ref().and_then(|m| m.publisher.clone())),
+        recipients: from.recipients.clone().or(told.as_ref().map(|m| m.recipients.clone())).unwrap_or_default(),
+        policy: None,
+        method: told.as_ref().map_or_else(|| "not known".into(), |m| m.algorithm.name.clone()),
+        rows: release.records(),
+        suppressed: told.as_ref().map_or(0, |m| m.suppressed),
+        attributes,
+        kept,
+        models: told.map_or_else(Vec::new, |m| m.models),
+        gate: Vec::new(),
+        replaces: None,
+        seeded: false,
+    };
+    let entry = ledger.append(&Entry::Added(Box::new(described)))?;
+    Ok(Noted { version: VERSION, ledger: ledger.name(), entry, name, people, located, warnings })
+}
+
+fn called(path: &Path) -> String {
+    path.file_stem().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned())
+}
+
+fn column<'a>(table: &'a Columns, name: &str, path: &Path) -> Result<&'a Column, Problems> {
+    table.columns.iter().find(|c| c.name == name).ok_or_else(|| {
+        let hint = did_you_mean(name, table.columns.iter().map(|c| c.name.as_str()));
+        Problem::new(format!("`{}` has no column `{name}`", path.display())).hint(hint).into()
+    })
+}
+
+fn read_people(from: &Elsewhere<'_>) -> Result<Columns, Problems> {
+    from.watcher.phase("reading the people");
+    let progress = |done, total| from.watcher.at(done, total);
+    columns::read(&from.people, &ReadOptions::default(), None, &progress)
+}
+
+fn one_row_each(person: &Column) -> Result<(), Problems> {
+    let mut rows = vec![0u32; person.values.len()];
+    person.codes.iter().for_each(|&code| rows[code as usize] += 1);
+    match rows.iter().filter(|&&n| n > 1).count() {
+        0 => Ok(()),
+        repeated => Err(Problem::new(format!("column `{}` names {repeated} persons more than once", person.name))
+            .hint("give one row per person")
+            .into()),
+    }
+}
+
+/// Who of the people is where in the release.
+fn located(
+    scene: &Scene,
+    ledger: &Ledger,
+    person: &Column,
+    table: &Columns,
+    release: &Release,
+    attributes: &[String],
+) -> Result<(Members, Vec<Located>), Problems> {
+    let crowd = scene.people()?;
+    let places: Vec<Located> = (0..crowd.kinds.len())
+        .map(|kind| {
+            let groups = crowd.candidates(kind, 0).iter().map(|c| c.group).collect();
+            Located { groups, may_be_absent: crowd.kinds[kind].places[0].1 != In::Yes }
+        })
+        .collect();
+    let people = pseudonyms(ledger.key(), person);
+    let there: Vec<usize> =
+        (0..people.len()).filter(|&row| !places[crowd.kind_of[row] as usize].groups.is_empty()).collect();
+    let tags = |name: &String| -> Vec<Option<u32>> {
+        let Some(column) = table.columns.iter().find(|c| c.name == *name) else { return vec![None; there.len()] };
+        let taxonomy = release.sensitive.iter().find(|a| a.name == *name).map(|a| &a.taxonomy);
+        // As the release writes the value; one that it does not know is not the person's value in it.
+        let leaf = |text: &str| taxonomy.and_then(|t| Some(t.leaf(t.find(text)?).to_owned()));
+        let texts: Vec<Option<String>> = column.values.iter().map(leaf).collect();
+        let tag = |&row: &usize| {
+            let text = texts[column.codes[row] as usize].as_ref()?;
+            Some(ledger.key().tag(people[row], name, text))
+        };
+        there.iter().map(tag).collect()
+    };
+    let members = Members {
+        people: there.iter().map(|&row| people[row]).collect(),
+        places: there.iter().map(|&row| crowd.kind_of[row]).collect(),
+        tags: attributes.iter().map(tags).collect(),
+    };
+    Ok((members.sorted(), places))
+}
