@@ -157,9 +157,13 @@ fn warnings(list: &[String]) -> String {
 /// How many groups, of how many records.
 fn groups(g: &Groups) -> String {
     let number = counted(g.number, "group", "groups");
+    let counterfeits = match g.counterfeits {
+        0 => String::new(),
+        n => format!(" with {}", counted(n, "counterfeit", "counterfeits")),
+    };
     match g.smallest == g.largest {
-        true => format!("{number} of {}", counted(g.largest, "record", "records")),
-        false => format!("{number} of {} to {} records", grouped(g.smallest), grouped(g.largest)),
+        true => format!("{number} of {}{counterfeits}", counted(g.largest, "record", "records")),
+        false => format!("{number} of {} to {} records{counterfeits}", grouped(g.smallest), grouped(g.largest)),
     }
 }
 

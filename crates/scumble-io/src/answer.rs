@@ -64,6 +64,14 @@ pub struct Groups {
     pub smallest: u64,
     /// Records in the largest.
     pub largest: u64,
+    /// Sensitive values that stand for nobody; absent if there are none.
+    #[serde(skip_serializing_if = "is_none", default)]
+    pub counterfeits: u64,
+}
+
+/// Whether there are none.
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Groups {
@@ -74,6 +82,7 @@ impl Groups {
             number: release.classes.len() as u64,
             smallest: sizes().min().unwrap_or(0),
             largest: sizes().max().unwrap_or(0),
+            counterfeits: release.counterfeits.iter().sum(),
         })
     }
 }

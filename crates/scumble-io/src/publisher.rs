@@ -3,11 +3,11 @@
 //! Nothing is believed: what the algorithm made is judged by the core, and what was written is read back, compared with
 //! what was judged, and judged once more, before the folder gets its name.
 
-use crate::anatomized::{Layout, Tables};
+use crate::anatomized::{Layout, Tables, Told};
 use crate::answer::{Groups, Model, Perturbed, Published, Reason, VERSION};
 use crate::check::{Labelled, classes_of};
 use crate::columns::{self, Column, Columns, ReadOptions};
-use crate::manifest::{self, Anatomized, Data, Manifest, Method};
+use crate::manifest::{self, Anatomized, Counterfeits, Data, Manifest, Method};
 use crate::source::{self, Cell, Extract, Place, beside};
 use crate::staging::{Slot, Staging, must_be_free};
 use crate::write;
@@ -19,7 +19,7 @@ use scumble::publish::{Judgement, Made, Outcome, judge, make, measure};
 use scumble::release::{Form, Release, Shape};
 use scumble::table::published;
 use scumble::taxonomy::{Rule, write_rows};
-use scumble::utility::{METRICS, Told};
+use scumble::utility::{self, METRICS};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -336,6 +336,14 @@ impl Job<'_> {
                 Format::Parquet => lines.parquet(&path)?,
             };
             written.push(Written { name, path, layout: &tables.sensitive, file });
+            if let Some(lines) = tables.counterfeit_lines(form) {
+                let (name, path) = self.file(staging.path(), "counterfeits");
+                let file = match self.policy.format {
+                    Format::Csv => lines.csv(&path, delimiter)?,
+                    Format::Parquet => lines.parquet(&path)?,
+                };
+                written.push(Written { name, path, layout: &tables.counterfeits, file });
+            }
         }
         clock.lap("write");
         watcher.phase("checking what was written");
@@ -401,6 +409,9 @@ impl Job<'_> {
         if !same || on_disk.records_by_group != judged.records_by_group {
             return Err(wrong("other classes"));
         }
+        if on_disk.counterfeits != judged.counterfeits {
+            return Err(wrong("other counterfeits"));
+        }
         let left_out = rows.left_out();
         for (i, plain) in self.extract.plain.iter().enumerate() {
             if !same_values(plain, &left_out, by_place(&files[0], Place::Plain(i))?) {
@@ -435,17 +446,19 @@ impl Job<'_> {
         for (i, attribute) in published(&judged.sensitive).iter().enumerate() {
             sensitive.push(labelled(by_place(told, Place::Sensitive(i))?, attribute)?);
         }
-        let (classes, records_by_group) = if judged.shape == Shape::Groups {
+        let Told { classes, records: records_by_group, counterfeits } = if judged.shape == Shape::Groups {
             let tables = Tables {
                 groups: by_place(records, Place::Group)?,
                 quasi: &quasi,
                 sensitive_groups: by_place(told, Place::Group)?,
                 sensitive: &sensitive,
                 counts: by_place(told, Place::Count)?,
+                counterfeits: files.get(2).map(by_group).transpose()?,
             };
             tables.understand(&judged.quasi)?
         } else {
-            (classes_of(records.1.rows, &quasi, &sensitive), Vec::new())
+            let classes = classes_of(records.1.rows, &quasi, &sensitive);
+            Told { classes, records: Vec::new(), counterfeits: Vec::new() }
         };
         let (quasi, sensitive) = (judged.quasi.clone(), judged.sensitive.clone());
         Ok(Release {
@@ -455,7 +468,7 @@ impl Job<'_> {
             suppressed: judged.suppressed,
             shape: judged.shape,
             records_by_group,
-            counterfeits: Vec::new(),
+            counterfeits,
         })
     }
 
@@ -480,11 +493,19 @@ impl Job<'_> {
                     group: name(Place::Group),
                     count: name(Place::Count),
                     groups,
+                    counterfeits: written.get(2).zip(hashes.get(2)).map(|(w, (sha256, rows))| Counterfeits {
+                        file: w.name.clone(),
+                        rows: *rows,
+                        sha256: sha256.clone(),
+                    }),
                 }
             });
         let mut notes: Vec<String> = NOTES.iter().map(|n| (*n).to_owned()).collect();
         if anatomized.is_some() {
             notes.extend(ANATOMIZED.iter().map(|n| (*n).to_owned()));
+        }
+        if written.len() > 2 {
+            notes.push(COUNTERFEIT.to_owned());
         }
         let person = policy.attributes.iter().any(|a| a.person);
         let seeded = self.options.seed.map(|_| "made with a given seed: for testing, not for publication".to_owned());
@@ -538,11 +559,20 @@ const ANATOMIZED: &[&str] = &[
     "Quasi-identifiers are published as they are: whoever knows them of a person sees whether the person is in the table.",
 ];
 
+/// And what the recipient of one with counterfeits should.
+const COUNTERFEIT: &str = "Counterfeits: a third file says how many of the sensitive values of a group stand for nobody; which of them do is \
+     not published. A group has as many records as values less its counterfeits.";
+
 /// What is on disk is not what it should be.
 fn wrong(what: &str) -> Problems {
     Problem::new(format!("what was written is not what was judged: {what}"))
         .hint("nothing was published; this is a fault of the disk or of scumble, please report it")
         .into()
+}
+
+/// The columns of the table of counterfeits.
+fn by_group<'a>(file: &'a (&[Cell], Columns)) -> Result<(&'a Column, &'a Column), Problems> {
+    Ok((by_place(file, Place::Group)?, by_place(file, Place::Count)?))
 }
 
 /// The column of a file that was read back.
@@ -553,7 +583,7 @@ fn by_place<'a>((layout, read): &'a (&[Cell], Columns), place: Place) -> Result<
 
 /// The metrics that recipients may know: those that follow from the release alone.
 fn public(utility: &BTreeMap<&'static str, f64>) -> BTreeMap<String, f64> {
-    let told = METRICS.iter().filter(|m| m.told == Told::Everybody);
+    let told = METRICS.iter().filter(|m| m.told == utility::Told::Everybody);
     told.filter_map(|m| Some((m.name.to_owned(), *utility.get(m.name)?))).collect()
 }
 
@@ -581,3 +611,6 @@ fn same_values(source: &Column, left_out: &[u32], release: &Column) -> bool {
     let same = |(v, n): (&str, &u64)| *n == 0 || release.values.find(v).is_some_and(|code| others[code as usize] == *n);
     kept == release.values.len() && source.values.iter().zip(&counts).all(same)
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,7 +36,7 @@
 //! ## Reference
 //! Xiao and Tao, "Anatomy: simple and effective privacy preservation", 2006.
 
-use super::grouping::{Job, NOTE, identity, records, repair};
+use super::grouping::{Job, NOTE, identity, not_eligible, records, repair};
 use super::{Algorithm, Goal, Progress, Refusal};
 use crate::catalogue::{Entry, Kind, Parameter, did_you_mean};
 use crate::problem::Problem;
@@ -89,7 +89,7 @@ impl Algorithm for Anatomy {
         let goal = &Goal::among(goal.requirements, goal.quasi, goal.sensitive, distributions, Shape::Groups);
         let mut reasons = goal.unfit();
         let about = self.about(table, goal).map_err(|problem| reasons.push(problem)).ok();
-        reasons.extend(about.and_then(|about| self.not_eligible(table, goal, about)));
+        reasons.extend(about.and_then(|about| not_eligible(ENTRY.name, self.l, table, goal, about)));
         if reasons.is_empty() {
             reasons.extend(identity(ENTRY.name, table, goal));
         }
@@ -134,24 +134,5 @@ impl Anatomy {
                     names().collect::<Vec<_>>().join("`, `")
                 ))),
         }
-    }
-
-    /// Why the records cannot be put into groups of ℓ different values.
-    fn not_eligible(&self, table: &Table, goal: &Goal<'_>, about: usize) -> Option<Problem> {
-        let counts = &goal.distributions[about].counts;
-        let (most, n) = (counts.iter().copied().max().unwrap_or(0), table.records());
-        if u128::from(most) * u128::from(self.l) <= u128::from(n) {
-            return None;
-        }
-        let name = &table.sensitive[about].name;
-        let message = format!(
-            "`anatomy` with l = {} is not possible for `{name}`: one of its values is held by {most} of {n} records, more \
-             than one in {}",
-            self.l, self.l
-        );
-        Some(Problem::new(message).hint(match n / most.max(1) {
-            0 | 1 => "no groups are possible for this attribute; use an algorithm that generalizes".into(),
-            largest => format!("at most l = {largest} can be asked of these data"),
-        }))
     }
 }

@@ -23,6 +23,24 @@ pub(super) fn records(table: &Table, random: &mut ChaCha8Rng) -> Vec<u32> {
     records
 }
 
+/// Why the records cannot be put into groups of ℓ different values.
+pub(super) fn not_eligible(algorithm: &str, l: u64, table: &Table, goal: &Goal<'_>, about: usize) -> Option<Problem> {
+    let counts = &goal.distributions[about].counts;
+    let (most, n) = (counts.iter().copied().max().unwrap_or(0), table.records());
+    if u128::from(most) * u128::from(l) <= u128::from(n) {
+        return None;
+    }
+    let name = &table.sensitive[about].name;
+    let message = format!(
+        "`{algorithm}` with l = {l} is not possible for `{name}`: one of its values is held by {most} of {n} records, more \
+         than one in {l}"
+    );
+    Some(Problem::new(message).hint(match n / most.max(1) {
+        0 | 1 => "no groups are possible for this attribute; use an algorithm that generalizes".into(),
+        largest => format!("at most l = {largest} can be asked of these data"),
+    }))
+}
+
 /// The models of identity that do not hold on the quasi-identifiers as they are.
 pub(super) fn identity(algorithm: &str, table: &Table, goal: &Goal<'_>) -> Vec<Problem> {
     let identity = |i: &usize| goal.requirements[*i].model.promise().concerns == Concern::Identity;

@@ -34,7 +34,7 @@
 //! ## Reference
 //! Wang, Zhu, Du and Teng, "Inference analysis in privacy-preserving data re-publishing", 2008, section 4.1.
 
-use super::grouping::{Job, NOTE, identity, records, repair};
+use super::grouping::{Job, NOTE, identity, not_eligible, records, repair};
 use super::newcomers::{Newcomers, only_sensitive, past};
 use super::{Algorithm, Goal, Progress, Refusal, joined};
 use crate::catalogue::{Entry, Kind, Parameter};
@@ -81,6 +81,8 @@ impl Algorithm for HistoryGuided {
         reasons.extend(only_sensitive(ENTRY.name, table).err());
         if reasons.is_empty() {
             reasons.extend(identity(ENTRY.name, table, goal));
+            // Merging ends with one group of all at worst.
+            reasons.extend(not_eligible(ENTRY.name, self.l, table, goal, 0));
         }
         if !reasons.is_empty() {
             return Err(Refusal(reasons));

@@ -337,12 +337,15 @@ impl Job<'_> {
         }
         let half = size / 2;
         let codes = self.widest(&part).map(|dim| &self.table.quasi_codes[dim]);
+        let median = codes.and_then(|codes| median(&mut part, codes, half));
         let (mut low, mut high): (Part<'_>, Part<'_>) =
             (Vec::with_capacity(part.len()), Vec::with_capacity(part.len()));
         for (people, nobody) in part.drain(..) {
-            // Counterfeits are shared out as people are, so that the medians are those of the people.
-            let cut =
-                ((people.len() * half + size / 2) / size).clamp(half.saturating_sub(nobody), people.len().min(half));
+            let wanted = match (codes, median) {
+                (Some(codes), Some(median)) => people.iter().filter(|&&row| codes[row as usize] < median).count(),
+                _ => (people.len() * half + size / 2) / size,
+            };
+            let cut = wanted.clamp(half.saturating_sub(nobody), people.len().min(half));
             if let Some(codes) = codes.filter(|_| 0 < cut && cut < people.len()) {
                 people.select_nth_unstable_by_key(cut, |&row| codes[row as usize]);
             }
@@ -424,6 +427,14 @@ impl Job<'_> {
         ))
         .hint("ask for less in this model, or leave it out: m-invariance promises a belief of at most 1/m by itself")
     }
+}
+
+/// Where a value that has no counterfeits is halved: people of the others go to the side where they are, counterfeits to the
+/// other. There is such a value in every bucket, and so in every part: the one that most people had.
+fn median(part: &mut Part<'_>, codes: &[u32], half: usize) -> Option<u32> {
+    let (people, _) = part.iter_mut().find(|(people, nobody)| *nobody == 0 && half < people.len())?;
+    let (_, median, _) = people.select_nth_unstable_by_key(half, |&row| codes[row as usize]);
+    Some(codes[*median as usize])
 }
 
 impl Group {
