@@ -69,6 +69,9 @@ enum Command {
         /// Show whom the witness of a model is about, and what the gate would let be known (personal data; not written)
         #[arg(long)]
         show_values: bool,
+        /// If the gate refuses, publish the cheapest change that passes
+        #[arg(long)]
+        repair: bool,
         #[command(flatten)]
         ledger: LedgerArguments,
         /// Wait so many seconds for others who publish with the same ledger
@@ -282,7 +285,7 @@ fn to_json(answer: &impl serde::Serialize) -> Result<serde_json::Value, Problems
 
 fn run(command: Command) -> Result<Answer, Problems> {
     match command {
-        Command::Publish { policy, dry_run, replace, to, seed, show_values, ledger, wait, picture } => {
+        Command::Publish { policy, dry_run, replace, to, seed, show_values, repair, ledger, wait, picture } => {
             let slot = Slot::default();
             watch::clean_up_on_interrupt(&slot);
             let watcher = watch::Terminal::new();
@@ -297,6 +300,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
                 ledger: ledger.ledger,
                 key: ledger.key,
                 wait: Duration::from_secs(wait),
+                repair,
                 slot,
                 watcher: &watcher,
             };

@@ -2,7 +2,7 @@
 
 use scumble::exact::Ratio;
 use scumble::problem::{Problem, Problems};
-use scumble_io::answer::{Exposure, Groups, Model, Number, Passage, Published, Reason, Witness};
+use scumble_io::answer::{Exposure, Groups, Model, Number, Passage, Published, Reason, Remedy, Witness};
 use scumble_io::check::Checked;
 use scumble_io::compare::{Compared, Row};
 use scumble_io::estimate::{Estimate, Estimated};
@@ -157,9 +157,13 @@ pub fn warnings(list: &[String]) -> String {
 /// How many groups, of how many records.
 fn groups(g: &Groups) -> String {
     let number = counted(g.number, "group", "groups");
+    let counterfeits = match g.counterfeits {
+        0 => String::new(),
+        n => format!(" with {}", counted(n, "counterfeit", "counterfeits")),
+    };
     match g.smallest == g.largest {
-        true => format!("{number} of {}", counted(g.largest, "record", "records")),
-        false => format!("{number} of {} to {} records", grouped(g.smallest), grouped(g.largest)),
+        true => format!("{number} of {}{counterfeits}", counted(g.largest, "record", "records")),
+        false => format!("{number} of {} to {} records{counterfeits}", grouped(g.smallest), grouped(g.largest)),
     }
 }
 
@@ -170,7 +174,8 @@ const PER_LINE: usize = 4;
 pub fn published(a: &Published) -> String {
     if a.outcome == "refused" {
         let (reasons, warnings) = (reasons(&a.reasons), warnings(&a.warnings));
-        return format!("Refused: nothing was published.\n\n{reasons}{}{warnings}", gate(&a.gate));
+        let (gate, remedies) = (gate(&a.gate), remedies(&a.remedies));
+        return format!("Refused: nothing was published.\n\n{reasons}{gate}{remedies}{warnings}");
     }
     let mut out = String::new();
     let verb = if a.outcome == "published" { "Published" } else { "Would publish (dry run, nothing written)" };
@@ -181,6 +186,7 @@ pub fn published(a: &Published) -> String {
     let _ = writeln!(out, "  {rows} in {classes}, {suppressed} suppressed\n");
     out.push_str(&promised(&a.models));
     out.push_str(&gate(&a.gate));
+    out.push_str(&remedies(&a.remedies));
     let loss: Vec<String> = a.utility.iter().map(|(name, value)| format!("{name} {}", short(*value))).collect();
     let lines: Vec<String> = loss.chunks(PER_LINE).map(|line| line.join(" · ")).collect();
     let _ = writeln!(out, "\n  loss: {}", lines.join("\n        "));
@@ -213,6 +219,20 @@ pub fn published(a: &Published) -> String {
     }
     out.push_str(&warnings(&a.warnings));
     out
+}
+
+/// What would pass, or did.
+fn remedies(list: &[Remedy]) -> String {
+    if list.is_empty() {
+        return String::new();
+    }
+    let head = ["what would pass", "error of queries", "gcp", "left out", ""].map(str::to_owned).to_vec();
+    let row = |r: &Remedy| {
+        let gcp = r.gcp.map_or_else(|| "–".into(), short);
+        let applied = if r.applied { "published" } else { "" };
+        vec![r.what.clone(), share(r.loss), gcp, grouped(r.suppressed), applied.into()]
+    };
+    format!("\n{}", table(&std::iter::once(head).chain(list.iter().map(row)).collect::<Vec<_>>()))
 }
 
 /// What everybody learns from the release together with earlier ones.

@@ -1,5 +1,5 @@
-//! The two tables of an anatomized release: quasi-identifiers as they are with the number of the group, and sensitive
-//! values counted by group.
+//! The tables of an anatomized release: quasi-identifiers as they are with the number of the group, sensitive values counted
+//! by group, and how many of those stand for nobody, if any do.
 
 use crate::check::Labelled;
 use crate::columns::Column;
@@ -12,12 +12,14 @@ use scumble::problem::{Problem, Problems};
 use scumble::release::{Anatomized, GroupedRecords, Member};
 use scumble::table::{Attribute, number_tuples};
 
-/// The columns of both tables.
+/// The columns of the tables.
 pub struct Layout {
     /// Of the table of records: everything but the sensitive attributes, and the group.
     pub records: Vec<Cell>,
     /// Of the table of sensitive values: the group, the sensitive attributes, and how many records.
     pub sensitive: Vec<Cell>,
+    /// Of the table of counterfeits: the group, and how many of its values stand for nobody.
+    pub counterfeits: Vec<Cell>,
 }
 
 impl Layout {
@@ -36,7 +38,8 @@ impl Layout {
         records.push(new(free("group"), Place::Group));
         sensitive.insert(0, new(free("group"), Place::Group));
         sensitive.push(new(free("count"), Place::Count));
-        Layout { records, sensitive }
+        let counterfeits = vec![new(free("group"), Place::Group), new(free("count"), Place::Count)];
+        Layout { records, sensitive, counterfeits }
     }
 
     /// The lines of the table of sensitive values: by group, and within a group by value, so that their order says
@@ -49,7 +52,10 @@ impl Layout {
         let lines = |(group, members): (usize, &Vec<Member>)| {
             let codes = |m: &Member| places.iter().map(|&i| table.sensitive_codes[i][m.row as usize]).collect();
             let record = |m: &Member| GroupedRecords { group: group as u32, codes: codes(m), count: m.count.into() };
-            GroupedRecords::collapse(members.iter().map(record).collect())
+            // Only one sensitive attribute is published where there are some.
+            let nobody = |&value: &u32| GroupedRecords { group: group as u32, codes: [value].into(), count: 1 };
+            let nobodys = form.counterfeits.get(group).map_or(&[][..], Vec::as_slice).iter().map(nobody);
+            GroupedRecords::collapse(members.iter().map(record).chain(nobodys).collect())
         };
         let lines: Vec<GroupedRecords> = form.groups.par_iter().enumerate().flat_map_iter(lines).collect();
         let numbers = lines.iter().map(|l| group_number(l.group as usize)).collect();
@@ -62,7 +68,18 @@ impl Layout {
     }
 }
 
-/// What was read of the two tables.
+impl Layout {
+    /// The lines of the table of counterfeits: groups that have some, with how many. None if there are none.
+    pub fn counterfeit_lines(&self, form: &Anatomized) -> Option<Lines<'_>> {
+        let some = || form.counterfeits.iter().enumerate().filter(|(_, values)| !values.is_empty());
+        let groups: Vec<u64> = some().map(|(group, _)| group_number(group)).collect();
+        let counts = some().map(|(_, values)| values.len() as u64).collect();
+        let columns = vec![Values::Numbers(groups), Values::Numbers(counts)];
+        some().next().map(|_| Lines { layout: &self.counterfeits, columns })
+    }
+}
+
+/// What was read of the tables.
 pub struct Tables<'a> {
     /// The group of every record.
     pub groups: &'a Column,
@@ -74,13 +91,25 @@ pub struct Tables<'a> {
     pub sensitive: &'a [Labelled<'a>],
     /// How many records every line stands for.
     pub counts: &'a Column,
+    /// The groups with counterfeits, and how many they have; if there is such a table.
+    pub counterfeits: Option<(&'a Column, &'a Column)>,
+}
+
+/// What the tables say together.
+pub struct Told {
+    /// The groups as classes, by rising number.
+    pub classes: Vec<EquivalenceClass>,
+    /// The records of each.
+    pub records: Vec<GroupedRecords>,
+    /// How many values of each stand for nobody; empty if none do.
+    pub counterfeits: Vec<u64>,
 }
 
 impl Tables<'_> {
-    /// The groups as classes, by rising number, and the records of each.
-    pub fn understand(&self, quasi: &[Attribute]) -> Result<(Vec<EquivalenceClass>, Vec<GroupedRecords>), Problems> {
+    /// Puts them together, if they fit.
+    pub fn understand(&self, quasi: &[Attribute]) -> Result<Told, Problems> {
         let wrong = |what: &str| {
-            Problem::new(format!("the two tables of the release do not fit together: {what}"))
+            Problem::new(format!("the tables of the release do not fit together: {what}"))
                 .hint("take the release from where it was published")
         };
         let mut numbers = parse(self.sensitive_groups).ok_or_else(|| wrong("a group has no number"))?;
@@ -116,10 +145,30 @@ impl Tables<'_> {
                 class.histograms.push(Histogram::of(pairs));
             }
         }
-        if classes.iter().any(|class| class.histograms.iter().any(|h| h.total() != class.count)) {
-            return Err(wrong("a group has another number of records than of sensitive values").into());
+        let counterfeits = match self.counterfeits {
+            None => Vec::new(),
+            Some((groups, numbers)) => {
+                let groups = index(groups).ok_or_else(|| wrong("a group has counterfeits but no sensitive values"))?;
+                let number = parse(numbers).ok_or_else(|| wrong("a number of counterfeits is no number"))?;
+                let mut counterfeits = vec![0u64; classes.len()];
+                for (group, &code) in groups.into_iter().zip(&numbers.codes) {
+                    let sum = counterfeits[group as usize].checked_add(number[code as usize]);
+                    counterfeits[group as usize] = sum.ok_or_else(|| wrong("a group has too many counterfeits"))?;
+                }
+                counterfeits
+            }
+        };
+        let shown = |group: usize, count: u64| count.checked_add(counterfeits.get(group).copied().unwrap_or(0));
+        let fits = |(group, class): (usize, &EquivalenceClass)| {
+            class.histograms.iter().all(|h| Some(h.total()) == shown(group, class.count))
+        };
+        if !classes.iter().enumerate().all(fits) {
+            let counted = if counterfeits.is_empty() { "" } else { " and counterfeits" };
+            return Err(
+                wrong(&format!("a group has another number of records{counted} than of sensitive values")).into()
+            );
         }
-        Ok((classes, records))
+        Ok(Told { classes, records, counterfeits })
     }
 
     /// The records with their codes, by group; equal ones counted.

@@ -56,12 +56,31 @@ pub struct Published {
     /// The ledger that records it, and the number of its entry there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Record>,
+    /// Changes that the gate lets pass, the cheapest first; if they were looked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remedies: Vec<Remedy>,
     /// Why it was refused.
     pub reasons: Vec<Reason>,
     /// What the steward should know.
     pub warnings: Vec<String>,
     /// Seconds per phase.
     pub seconds: BTreeMap<&'static str, f64>,
+}
+
+/// A change with which the gate lets a release pass.
+#[derive(Clone, Debug, Serialize)]
+pub struct Remedy {
+    /// What is changed.
+    pub what: String,
+    /// Median relative error of random COUNT queries; a query that can no longer be asked counts as wholly wrong.
+    pub loss: f64,
+    /// Generalization loss, where the release has regions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gcp: Option<f64>,
+    /// Records left out.
+    pub suppressed: u64,
+    /// Whether this is what was published.
+    pub applied: bool,
 }
 
 /// Where a release is recorded.
@@ -208,6 +227,14 @@ pub struct Groups {
     pub smallest: u64,
     /// Records in the largest.
     pub largest: u64,
+    /// Sensitive values that stand for nobody; absent if there are none.
+    #[serde(skip_serializing_if = "is_none", default)]
+    pub counterfeits: u64,
+}
+
+/// Whether there are none.
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Groups {
@@ -218,6 +245,7 @@ impl Groups {
             number: release.classes.len() as u64,
             smallest: sizes().min().unwrap_or(0),
             largest: sizes().max().unwrap_or(0),
+            counterfeits: release.counterfeits.iter().sum(),
         })
     }
 }

@@ -3,7 +3,7 @@
 //! A release is recognised by its manifest, which tells the roles and how values were recoded. A raw table needs a
 //! policy, or the names of its columns. Classes are formed by equal published values, exactly as a recipient would.
 
-use crate::anatomized::Tables;
+use crate::anatomized::{Tables, Told};
 use crate::answer::{Groups, Model, Number, PopulationUniques, Reason, Risks, VERSION, Worse};
 use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::manifest::{self, Manifest};
@@ -203,7 +203,7 @@ struct Plan {
     requirements: Vec<Requirement>,
     /// Hash of the data file when it was published, if the manifest tells.
     sha256: Option<String>,
-    /// The table of the sensitive values, if the release is anatomized.
+    /// The tables of the sensitive values and of counterfeits, and their folder, if the release is anatomized.
     anatomized: Option<(PathBuf, manifest::Anatomized)>,
     /// What the quasi-identifiers tell.
     shape: Shape,
@@ -215,8 +215,8 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     let start = Instant::now();
     let mut plan = plan(data, options)?;
     options.watcher.phase("reading");
-    let (read, told) = read_tables(&plan, options.watcher)?;
-    if read.rows == 0 {
+    let files = read_tables(&plan, options.watcher)?;
+    if files.records.rows == 0 {
         return Err(Problem::new(format!("`{}` has no records", data.display())).into());
     }
     let register = match &options.register {
@@ -224,14 +224,14 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
         None => None,
     };
     options.watcher.phase("checking");
-    let altered = is_altered(&plan, &read, told.as_ref());
+    let altered = is_altered(&plan, &files);
     let people = |name: &str| {
         let known = register.as_ref().and_then(|r| column(r, name).ok());
         known.map_or_else(Vec::new, |c| c.values.iter().map(str::to_owned).collect())
     };
     let matters = register.is_some() || options.picture.is_some();
     let meaning = Meaning { matters, together: false, others: &people };
-    let release = understand(&plan, &read, told.as_ref(), &meaning).map_err(|mut problems| {
+    let release = understand(&plan, &files, &meaning).map_err(|mut problems| {
         if altered {
             let reason = changed();
             problems.push(Problem { message: reason.message, hint: reason.hint });
@@ -260,27 +260,42 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     Ok(answer)
 }
 
-/// Reads what is to be understood; an anatomized release says in a second file what is sensitive.
-fn read_tables(plan: &Plan, watcher: &dyn Watcher) -> Result<(Columns, Option<Columns>), Problems> {
+/// The files of a table or release: an anatomized one says in a second file what is sensitive, and in a third which of that
+/// stands for nobody.
+struct Files {
+    records: Columns,
+    told: Option<Columns>,
+    counterfeits: Option<Columns>,
+}
+
+/// Reads what is to be understood.
+fn read_tables(plan: &Plan, watcher: &dyn Watcher) -> Result<Files, Problems> {
     let read = |file: &Path, names: Vec<String>| {
         columns::read(file, &plan.read, Some(&names), &|done, total| watcher.at(done, total))
     };
     let names = |wanted: &[Wanted]| wanted.iter().map(|w| w.name.clone()).collect::<Vec<String>>();
     let (quasi, sensitive) = (names(&plan.quasi), names(&plan.sensitive));
-    Ok(match &plan.anatomized {
-        None => (read(&plan.file, [quasi, sensitive, plan.guards.clone()].concat())?, None),
-        Some((file, a)) => {
-            let told = read(file, [vec![a.group.clone(), a.count.clone()], sensitive].concat())?;
-            (read(&plan.file, [quasi, vec![a.group.clone()]].concat())?, Some(told))
-        }
+    let Some((folder, a)) = &plan.anatomized else {
+        let records = read(&plan.file, [quasi, sensitive, plan.guards.clone()].concat())?;
+        return Ok(Files { records, told: None, counterfeits: None });
+    };
+    let by_group = vec![a.group.clone(), a.count.clone()];
+    let third = a.counterfeits.as_ref().map(|c| read(&folder.join(&c.file), by_group.clone()));
+    Ok(Files {
+        told: Some(read(&folder.join(&a.file), [by_group, sensitive].concat())?),
+        records: read(&plan.file, [quasi, vec![a.group.clone()]].concat())?,
+        counterfeits: third.transpose()?,
     })
 }
 
 /// Whether a file is not the one that the manifest speaks of.
-fn is_altered(plan: &Plan, read: &Columns, told: Option<&Columns>) -> bool {
-    let second = plan.anatomized.as_ref().zip(told);
-    (plan.sha256.is_some() && plan.sha256 != read.sha256)
-        || second.is_some_and(|((_, a), told)| told.sha256.as_ref() != Some(&a.sha256))
+fn is_altered(plan: &Plan, files: &Files) -> bool {
+    let a = plan.anatomized.as_ref().map(|(_, a)| a);
+    let differs =
+        |file: &Option<Columns>, hash: Option<&String>| file.as_ref().is_some_and(|f| f.sha256.as_ref() != hash);
+    (plan.sha256.is_some() && plan.sha256 != files.records.sha256)
+        || differs(&files.told, a.map(|a| &a.sha256))
+        || differs(&files.counterfeits, a.and_then(|a| a.counterfeits.as_ref()).map(|c| &c.sha256))
 }
 
 /// The promise that is broken whatever the classes are: a manifest speaks of one file only.
@@ -300,7 +315,7 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
     if let Some(path) = &options.policy {
         let plan = from_policy(read_policy(path)?, &base_of(path), file, what, manifest.as_ref())?;
         let shape = manifest.as_ref().map_or(Shape::Regions, Manifest::shape);
-        return Ok(Plan { anatomized: manifest.and_then(|m| second_file(&m, data)), shape, ..plan });
+        return Ok(Plan { anatomized: manifest.and_then(|m| other_files(&m, data)), shape, ..plan });
     }
     if let Some(manifest) = manifest {
         return from_manifest(&manifest, data, file);
@@ -392,9 +407,9 @@ fn leave_out(
     });
 }
 
-/// The table of the sensitive values, if there is one.
-fn second_file(m: &Manifest, folder: &Path) -> Option<(PathBuf, manifest::Anatomized)> {
-    m.anatomized.clone().map(|a| (folder.join(&a.file), a))
+/// The tables beside that of the records, if there are any.
+fn other_files(m: &Manifest, folder: &Path) -> Option<(PathBuf, manifest::Anatomized)> {
+    m.anatomized.clone().map(|a| (folder.to_path_buf(), a))
 }
 
 fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Problems> {
@@ -458,7 +473,7 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
         missing: vec![String::new()],
         requirements,
         sha256: Some(m.data.sha256.clone()),
-        anatomized: second_file(m, folder),
+        anatomized: other_files(m, folder),
         shape: m.shape(),
         warnings,
     })
@@ -536,25 +551,21 @@ pub(crate) fn open_table(
 
 fn open_plan(plan: &Plan, named: Named<'_>, watcher: &dyn Watcher) -> Result<(Release, Vec<String>), Problems> {
     watcher.phase("reading");
-    let (read, told) = read_tables(plan, watcher)?;
+    let files = read_tables(plan, watcher)?;
     let others = |name: &str| {
         let rule = plan.quasi.iter().chain(&plan.sensitive).find(|w| w.name == name).and_then(|w| w.rule.as_ref());
-        let labels = column(&read, name).map_or_else(|_| Vec::new(), |c| c.values.iter().collect());
+        let labels = column(&files.records, name).map_or_else(|_| Vec::new(), |c| c.values.iter().collect());
         named(name, rule, &labels)
     };
     let meaning = Meaning { matters: true, together: true, others: &others };
-    let release = understand(plan, &read, told.as_ref(), &meaning)?;
-    let altered = is_altered(plan, &read, told.as_ref());
+    let release = understand(plan, &files, &meaning)?;
+    let altered = is_altered(plan, &files);
     Ok((release, altered.then(|| changed().message).into_iter().collect()))
 }
 
 /// The release that the table is. Where only equality of values matters their meaning is not looked into.
-fn understand(
-    plan: &Plan,
-    read: &columns::Columns,
-    told: Option<&columns::Columns>,
-    meaning: &Meaning<'_>,
-) -> Result<Release, Problems> {
+fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> Result<Release, Problems> {
+    let (read, told) = (&files.records, files.told.as_ref());
     let (mut quasi, mut sensitive) = (Vec::new(), Vec::new());
     let (mut quasi_labels, mut sensitive_labels) = (Vec::new(), Vec::new());
     for w in &plan.quasi {
@@ -608,7 +619,7 @@ fn understand(
         sensitive_labels.push(Labelled { codes, runs });
         sensitive.push(attribute.clone());
     }
-    let (shape, (classes, records_by_group)) = match (&plan.anatomized, told) {
+    let (shape, told) = match (&plan.anatomized, told) {
         (Some((_, a)), Some(told)) => {
             let tables = Tables {
                 groups: column(read, &a.group)?,
@@ -616,12 +627,20 @@ fn understand(
                 sensitive_groups: column(told, &a.group)?,
                 sensitive: &sensitive_labels,
                 counts: column(told, &a.count)?,
+                counterfeits: match &files.counterfeits {
+                    Some(file) => Some((column(file, &a.group)?, column(file, &a.count)?)),
+                    None => None,
+                },
             };
             (Shape::Groups, tables.understand(&quasi)?)
         }
-        _ => (plan.shape, (classes_of(read.rows, &quasi_labels, &sensitive_labels), Vec::new())),
+        _ => {
+            let classes = classes_of(read.rows, &quasi_labels, &sensitive_labels);
+            (plan.shape, Told { classes, records: Vec::new(), counterfeits: Vec::new() })
+        }
     };
-    Ok(Release { quasi, sensitive, classes, suppressed: 0, shape, records_by_group, counterfeits: Vec::new() })
+    let Told { classes, records: records_by_group, counterfeits } = told;
+    Ok(Release { quasi, sensitive, classes, suppressed: 0, shape, records_by_group, counterfeits })
 }
 
 /// A taxonomy in which every published label has a meaning. Its leaves are the values that the labels themselves name

@@ -11,7 +11,7 @@ use crate::source::{Extract, Place as Column};
 use crate::write::Rows;
 use scumble::attack::{ATTACKS, In, Knowledge, Membership, Scene};
 use scumble::catalogue::Parameters;
-use scumble::gate::{Gate, Panelist, Seen, Strongest, judge};
+use scumble::gate::{Gate, Memory, Panelist, Seen, Strongest, judge};
 use scumble::policy::Policy;
 use scumble::problem::{Problem, Problems};
 use scumble::publish::Made;
@@ -28,6 +28,14 @@ pub(crate) struct Gatekeeper {
     recollection: Option<Recollection>,
     /// What the steward should know.
     pub warnings: Vec<String>,
+}
+
+/// What everybody learns about a sensitive attribute.
+struct Sight {
+    memory: Memory,
+    /// The number in it of everybody in the extract.
+    number_of: Vec<u32>,
+    seen: Vec<Seen>,
 }
 
 /// A release that was announced.
@@ -116,13 +124,51 @@ impl Gatekeeper {
         options: &Options<'_>,
         answer: &mut Published,
     ) -> Result<bool, Problems> {
-        let Some(recollection) = &self.recollection else { return Ok(true) };
-        let shared = recollection.shared(&new.people);
-        if shared == 0 && !gate.written {
-            return Ok(true);
+        let mut passes = true;
+        for Sight { memory, seen, .. } in self.see(gate, extract, new, options)? {
+            for seen in &seen {
+                passes &= seen.holds();
+                answer.reasons.extend(reasons(&memory.attribute, seen, options.show_values));
+                answer.gate.push(Passage::of(&memory, seen, options.show_values));
+            }
+            answer.attacks = gate.panel.iter().map(|p| p.name().to_owned()).collect();
+        }
+        Ok(passes)
+    }
+
+    /// The records of the extract whose people the release exposes.
+    pub fn exposed(
+        &self,
+        gate: &Gate,
+        extract: &Extract,
+        new: &New<'_>,
+        options: &Options<'_>,
+    ) -> Result<Vec<u32>, Problems> {
+        let mut records = Vec::new();
+        for Sight { memory, number_of, seen } in self.see(gate, extract, new, options)? {
+            let mut exposed = vec![false; memory.people];
+            seen.iter().flat_map(|s| &s.breaches).flat_map(|b| &b.people).for_each(|&p| exposed[p as usize] = true);
+            records.extend((0u32..).zip(&number_of).filter(|(_, p)| exposed[**p as usize]).map(|(record, _)| record));
+        }
+        records.sort_unstable();
+        records.dedup();
+        Ok(records)
+    }
+
+    /// What everybody learns, attribute by attribute; nothing where there is nothing to judge.
+    fn see(
+        &self,
+        gate: &Gate,
+        extract: &Extract,
+        new: &New<'_>,
+        options: &Options<'_>,
+    ) -> Result<Vec<Sight>, Problems> {
+        let mut sights = Vec::new();
+        let Some(recollection) = &self.recollection else { return Ok(sights) };
+        if !gate.written && recollection.shared(&new.people) == 0 {
+            return Ok(sights);
         }
         options.watcher.phase("attacking it together with earlier releases");
-        let mut passes = true;
         for (i, attribute) in published(&new.release.sensitive).iter().enumerate() {
             let (memory, number_of) = recollection.memory(new, i);
             let definetti = gate.panel.contains(&Panelist::DeFinetti).then(|| {
@@ -138,14 +184,10 @@ impl Gatekeeper {
             });
             let definetti = definetti.transpose()?;
             let progress = |done, total| options.watcher.at(done, total);
-            for seen in judge(&memory, gate, definetti.as_ref(), &progress)? {
-                passes &= seen.holds();
-                answer.reasons.extend(reasons(&attribute.name, &seen, options.show_values));
-                answer.gate.push(Passage::of(&memory, &seen, options.show_values));
-            }
+            let seen = judge(&memory, gate, definetti.as_ref(), &progress)?;
+            sights.push(Sight { memory, number_of, seen });
         }
-        answer.attacks = gate.panel.iter().map(|p| p.name().to_owned()).collect();
-        Ok(passes)
+        Ok(sights)
     }
 
     /// Announces the release, durably, before a byte of it exists.

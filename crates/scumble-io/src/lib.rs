@@ -19,6 +19,7 @@ pub mod minimality;
 pub mod publisher;
 pub mod query;
 pub mod records;
+mod repair;
 pub mod reproduce;
 pub mod source;
 pub mod staging;

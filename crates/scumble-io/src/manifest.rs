@@ -41,10 +41,10 @@ pub struct Manifest {
     /// stand for them, or the person's own, in `groups`. Absent in older manifests.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub shape: Option<String>,
-    /// If the release is anatomized, its second data file.
+    /// If the release is anatomized, its other data files.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub anatomized: Option<Anatomized>,
-    /// The columns of the data in order; of both files, if there are two.
+    /// The columns of the data in order; of the first two files, if there are several.
     pub columns: Vec<ColumnNote>,
     /// How missing values were treated.
     pub missing: String,
@@ -99,6 +99,21 @@ pub struct Anatomized {
     pub count: String,
     /// The groups.
     pub groups: Groups,
+    /// The table of counterfeits, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub counterfeits: Option<Counterfeits>,
+}
+
+/// The table that says how many of the sensitive values of a group stand for nobody. Its columns are called as those of the
+/// table of sensitive values.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Counterfeits {
+    /// Name in the release's folder.
+    pub file: String,
+    /// Lines: groups that have some.
+    pub rows: u64,
+    /// SHA-256 of the file.
+    pub sha256: String,
 }
 
 /// A column of the release.

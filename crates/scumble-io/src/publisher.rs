@@ -3,12 +3,13 @@
 //! Nothing is believed: what the algorithm made is judged by the core, and what was written is read back, compared with
 //! what was judged, and judged once more, before the folder gets its name.
 
-use crate::anatomized::{Layout, Tables};
-use crate::answer::{Groups, Model, Perturbed, Published, Reason, Record, VERSION};
+use crate::anatomized::{Layout, Tables, Told};
+use crate::answer::{Groups, Model, Perturbed, Published, Reason, Record, Remedy, VERSION};
 use crate::check::{Labelled, classes_of};
 use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::gatekeeper::Gatekeeper;
-use crate::manifest::{self, Anatomized, Data, Manifest, Method};
+use crate::manifest::{self, Anatomized, Counterfeits, Data, Manifest, Method};
+use crate::repair;
 use crate::source::{self, Cell, Extract, Place, beside};
 use crate::staging::{Slot, Staging, must_be_free};
 use crate::write;
@@ -20,7 +21,7 @@ use scumble::publish::{Judgement, Made, Outcome, judge, make, measure};
 use scumble::release::{Form, Release, Shape};
 use scumble::table::published;
 use scumble::taxonomy::{Rule, write_rows};
-use scumble::utility::{METRICS, Told};
+use scumble::utility::{self, METRICS};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,8 @@ pub struct Options<'a> {
     pub key: Option<String>,
     /// How long to wait for others who publish with the same ledger.
     pub wait: Duration,
+    /// If the gate refuses, look for a change that passes, and publish the cheapest.
+    pub repair: bool,
     /// Where an interrupt handler finds what must be cleaned up.
     pub slot: Slot,
     /// Who wants to know.
@@ -106,7 +109,7 @@ pub(crate) struct Carried {
     /// The release, unless it was refused; the answer says why.
     pub made: Option<Box<Made>>,
     pub answer: Published,
-    seed: u64,
+    pub seed: u64,
 }
 
 /// Reads, anonymizes, judges and measures. `all` metrics are for comparisons. The outcome stays `refused` until the
@@ -147,6 +150,7 @@ pub(crate) fn carry_out(
         gate: Vec::new(),
         attacks: Vec::new(),
         recorded: None,
+        remedies: Vec::new(),
         reasons: Vec::new(),
         warnings: extract.warnings.clone(),
         seconds: BTreeMap::new(),
@@ -190,47 +194,95 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
         axes(&policy, names.as_ref())?;
     }
     keeper.remember(&policy, options)?;
-    let carried = carry_out(policy, &base, options.seed, false, Some(&keeper), options.watcher, &mut clock)?;
-    let Carried { policy, extract, made, mut answer, seed } = carried;
-    answer.release = target.display().to_string();
-    answer.warnings.append(&mut keeper.warnings);
-    let Some(made) = made else { return Ok(answer) };
-    let new = keeper.new_release(&policy, &extract, &made, &target, seed);
-    if let Some(new) = &new {
-        let passes = keeper.judge(&policy.gate, &extract, new, options, &mut answer)?;
-        clock.lap("attack");
-        if !passes {
-            answer.seconds = clock.seconds;
-            return Ok(answer);
-        }
+    let mut carried = carry_out(policy, &base, options.seed, false, Some(&keeper), options.watcher, &mut clock)?;
+    carried.answer.release = target.display().to_string();
+    carried.answer.warnings.append(&mut keeper.warnings);
+    if carried.made.is_none() {
+        return Ok(carried.answer);
     }
-    answer.outcome = if options.dry_run { "would publish" } else { "published" };
-    if options.show_values {
-        answer.models.iter_mut().zip(&made.judgements).for_each(|(m, j)| m.show_person(&made.release, j));
-    }
-    let picture = options.picture.as_ref().map(|(file, names)| draw(&policy, &made.release, file, names.as_ref()));
-    let picture = picture.transpose()?;
-    if !options.dry_run {
-        let seeded = (seed, options.seed.is_some());
-        let announced = keeper.announce((&policy, &text), new.as_ref(), &made, &answer, &target, seeded)?;
-        let id = announced.as_ref().map(|a| a.id.clone());
-        let job = Job { policy: &policy, extract: &extract, made: &made, answer: &answer, id, options };
-        let written = job.write(&target, seed, &mut clock);
-        if let Some(announced) = &announced {
-            if let Err(problems) = &written {
-                keeper.abandon(announced, problems);
+    let passes = carried.pass(&keeper, &target, options)?;
+    clock.lap("attack");
+    if !passes {
+        let name = path.display().to_string();
+        let job = repair::Job { policy: (&name, &text), base: &base, target: &target, keeper: &keeper, options };
+        let found = repair::repair(&job, &carried)?;
+        clock.lap("repair");
+        match repaired(&mut carried, found, options) {
+            Some(other) => carried = other,
+            None => {
+                carried.answer.seconds = clock.seconds;
+                return Ok(carried.answer);
             }
-            written?;
-            let entry = keeper.confirm(announced, &target)?;
-            answer.recorded = keeper.name().map(|ledger| Record { ledger, entry });
-        } else {
-            written?;
         }
     }
-    picture.map_or(Ok(()), Whole::finish)?;
-    clock.lap("write");
-    answer.seconds = clock.seconds;
-    Ok(answer)
+    carried.finish(&text, &target, &mut keeper, options, clock)
+}
+
+/// Tells what would pass; the cheapest of it, if it is to be published in place of what was refused.
+fn repaired(refused: &mut Carried, found: Vec<repair::Repaired>, options: &Options<'_>) -> Option<Carried> {
+    let mut remedies: Vec<Remedy> = found.iter().map(|r| r.remedy.clone()).collect();
+    let best = found.into_iter().next().filter(|_| options.repair);
+    let Some(repair::Repaired { mut carried, .. }) = best else {
+        refused.answer.remedies = remedies;
+        return None;
+    };
+    remedies[0].applied = true;
+    carried.answer.release = refused.answer.release.clone();
+    carried.answer.warnings.append(&mut refused.answer.warnings);
+    carried.answer.remedies = remedies;
+    Some(carried)
+}
+
+impl Carried {
+    /// Whether the gate lets it pass; the answer says what it saw.
+    fn pass(&mut self, keeper: &Gatekeeper, target: &Path, options: &Options<'_>) -> Result<bool, Problems> {
+        let Some(made) = &self.made else { return Ok(false) };
+        match keeper.new_release(&self.policy, &self.extract, made, target, self.seed) {
+            Some(new) => keeper.judge(&self.policy.gate, &self.extract, &new, options, &mut self.answer),
+            None => Ok(true),
+        }
+    }
+
+    /// Announces, writes and confirms a release that passed.
+    fn finish(
+        self,
+        text: &str,
+        target: &Path,
+        keeper: &mut Gatekeeper,
+        options: &Options<'_>,
+        mut clock: Clock,
+    ) -> Result<Published, Problems> {
+        let Carried { policy, extract, made, mut answer, seed } = self;
+        let Some(made) = made else { return Ok(answer) };
+        answer.outcome = if options.dry_run { "would publish" } else { "published" };
+        if options.show_values {
+            answer.models.iter_mut().zip(&made.judgements).for_each(|(m, j)| m.show_person(&made.release, j));
+        }
+        let picture = options.picture.as_ref().map(|(file, names)| draw(&policy, &made.release, file, names.as_ref()));
+        let picture = picture.transpose()?;
+        if !options.dry_run {
+            let new = keeper.new_release(&policy, &extract, &made, target, seed);
+            let seeded = (seed, options.seed.is_some());
+            let announced = keeper.announce((&policy, text), new.as_ref(), &made, &answer, target, seeded)?;
+            let id = announced.as_ref().map(|a| a.id.clone());
+            let job = Job { policy: &policy, extract: &extract, made: &made, answer: &answer, id, options };
+            let written = job.write(target, seed, &mut clock);
+            if let Some(announced) = &announced {
+                if let Err(problems) = &written {
+                    keeper.abandon(announced, problems);
+                }
+                written?;
+                let entry = keeper.confirm(announced, target)?;
+                answer.recorded = keeper.name().map(|ledger| Record { ledger, entry });
+            } else {
+                written?;
+            }
+        }
+        picture.map_or(Ok(()), Whole::finish)?;
+        clock.lap("write");
+        answer.seconds = clock.seconds;
+        Ok(answer)
+    }
 }
 
 /// What `--replace` may remove: a release, or an empty folder. A folder of something else was named by mistake.
@@ -379,6 +431,14 @@ impl Job<'_> {
                 Format::Parquet => lines.parquet(&path)?,
             };
             written.push(Written { name, path, layout: &tables.sensitive, file });
+            if let Some(lines) = tables.counterfeit_lines(form) {
+                let (name, path) = self.file(staging.path(), "counterfeits");
+                let file = match self.policy.format {
+                    Format::Csv => lines.csv(&path, delimiter)?,
+                    Format::Parquet => lines.parquet(&path)?,
+                };
+                written.push(Written { name, path, layout: &tables.counterfeits, file });
+            }
         }
         clock.lap("write");
         watcher.phase("checking what was written");
@@ -444,6 +504,9 @@ impl Job<'_> {
         if !same || on_disk.records_by_group != judged.records_by_group {
             return Err(wrong("other classes"));
         }
+        if on_disk.counterfeits != judged.counterfeits {
+            return Err(wrong("other counterfeits"));
+        }
         let left_out = rows.left_out();
         for (i, plain) in self.extract.plain.iter().enumerate() {
             if !same_values(plain, &left_out, by_place(&files[0], Place::Plain(i))?) {
@@ -478,17 +541,19 @@ impl Job<'_> {
         for (i, attribute) in published(&judged.sensitive).iter().enumerate() {
             sensitive.push(labelled(by_place(told, Place::Sensitive(i))?, attribute)?);
         }
-        let (classes, records_by_group) = if judged.shape == Shape::Groups {
+        let Told { classes, records: records_by_group, counterfeits } = if judged.shape == Shape::Groups {
             let tables = Tables {
                 groups: by_place(records, Place::Group)?,
                 quasi: &quasi,
                 sensitive_groups: by_place(told, Place::Group)?,
                 sensitive: &sensitive,
                 counts: by_place(told, Place::Count)?,
+                counterfeits: files.get(2).map(by_group).transpose()?,
             };
             tables.understand(&judged.quasi)?
         } else {
-            (classes_of(records.1.rows, &quasi, &sensitive), Vec::new())
+            let classes = classes_of(records.1.rows, &quasi, &sensitive);
+            Told { classes, records: Vec::new(), counterfeits: Vec::new() }
         };
         let (quasi, sensitive) = (judged.quasi.clone(), judged.sensitive.clone());
         Ok(Release {
@@ -498,7 +563,7 @@ impl Job<'_> {
             suppressed: judged.suppressed,
             shape: judged.shape,
             records_by_group,
-            counterfeits: Vec::new(),
+            counterfeits,
         })
     }
 
@@ -523,11 +588,19 @@ impl Job<'_> {
                     group: name(Place::Group),
                     count: name(Place::Count),
                     groups,
+                    counterfeits: written.get(2).zip(hashes.get(2)).map(|(w, (sha256, rows))| Counterfeits {
+                        file: w.name.clone(),
+                        rows: *rows,
+                        sha256: sha256.clone(),
+                    }),
                 }
             });
         let mut notes: Vec<String> = NOTES.iter().map(|n| (*n).to_owned()).collect();
         if anatomized.is_some() {
             notes.extend(ANATOMIZED.iter().map(|n| (*n).to_owned()));
+        }
+        if written.len() > 2 {
+            notes.push(COUNTERFEIT.to_owned());
         }
         let person = policy.attributes.iter().any(|a| a.person);
         let seeded = self.options.seed.map(|_| "made with a given seed: for testing, not for publication".to_owned());
@@ -582,11 +655,20 @@ const ANATOMIZED: &[&str] = &[
     "Quasi-identifiers are published as they are: whoever knows them of a person sees whether the person is in the table.",
 ];
 
+/// And what the recipient of one with counterfeits should.
+const COUNTERFEIT: &str = "Counterfeits: a third file says how many of the sensitive values of a group stand for nobody; which of them do is \
+     not published. A group has as many records as values less its counterfeits.";
+
 /// What is on disk is not what it should be.
 fn wrong(what: &str) -> Problems {
     Problem::new(format!("what was written is not what was judged: {what}"))
         .hint("nothing was published; this is a fault of the disk or of scumble, please report it")
         .into()
+}
+
+/// The columns of the table of counterfeits.
+fn by_group<'a>(file: &'a (&[Cell], Columns)) -> Result<(&'a Column, &'a Column), Problems> {
+    Ok((by_place(file, Place::Group)?, by_place(file, Place::Count)?))
 }
 
 /// The column of a file that was read back.
@@ -597,7 +679,7 @@ fn by_place<'a>((layout, read): &'a (&[Cell], Columns), place: Place) -> Result<
 
 /// The metrics that recipients may know: those that follow from the release alone.
 fn public(utility: &BTreeMap<&'static str, f64>) -> BTreeMap<String, f64> {
-    let told = METRICS.iter().filter(|m| m.told == Told::Everybody);
+    let told = METRICS.iter().filter(|m| m.told == utility::Told::Everybody);
     told.filter_map(|m| Some((m.name.to_owned(), *utility.get(m.name)?))).collect()
 }
 
@@ -625,3 +707,6 @@ fn same_values(source: &Column, left_out: &[u32], release: &Column) -> bool {
     let same = |(v, n): (&str, &u64)| *n == 0 || release.values.find(v).is_some_and(|code| others[code as usize] == *n);
     kept == release.values.len() && source.values.iter().zip(&counts).all(same)
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@
 //! column that is no longer there counts as wholly wrong.
 
 use crate::answer::{Published, Remedy};
+use crate::compare::RANDOM;
 use crate::gatekeeper::Gatekeeper;
 use crate::publisher::{Carried, Clock, Options, carry_out};
 use hashbrown::HashSet;
@@ -15,15 +16,15 @@ use scumble::gate::Gate;
 use scumble::policy::{AlgorithmChoice, Policy};
 use scumble::problem::Problems;
 use scumble::publish::{Made, Outcome, judge, make, measure};
-use scumble::query::{Query, RANDOM, errors};
+use scumble::query::{Query, errors};
 use scumble::release::{Form, Generalized, Member, Members, Release, Shape};
 use scumble::table::{Role, Table};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// No further candidate is begun after so long.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// No further candidate is begun after so long; more time is taken if the best is to be published.
+const PATIENCE: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(600)];
 
 /// Groups are merged, and people left out, so often before it is given up.
 const ROUNDS: usize = 6;
@@ -36,6 +37,9 @@ pub(crate) struct Repaired {
     pub carried: Carried,
     pub remedy: Remedy,
 }
+
+/// A change that passes, or what does not.
+type Passed = Result<Box<Repaired>, Box<Carried>>;
 
 /// What is to be repaired.
 pub(crate) struct Job<'a> {
@@ -55,7 +59,7 @@ pub(crate) fn repair(job: &Job<'_>, refused: &Carried) -> Result<Vec<Repaired>, 
     let changes = changes(&refused.policy);
     let all = changes.len() as u64 + 2;
     job.options.watcher.phase("looking for a release that passes");
-    let mut patience = || begun.elapsed() < PATIENCE;
+    let patience = || begun.elapsed() < PATIENCE[usize::from(job.options.repair)];
     for (i, change) in changes.into_iter().enumerate() {
         if !patience() {
             break;
@@ -112,7 +116,9 @@ fn changes(policy: &Policy) -> Vec<Change> {
     for (i, requirement) in policy.requirements.iter().enumerate() {
         for key in ["k", "l"] {
             let whole = requirement.parameters.texts().get(key).and_then(|t| t.parse::<u64>().ok());
-            changes.extend(whole.into_iter().flat_map(|n| [Change::Stronger(i, key, 2 * n), Change::Stronger(i, key, 4 * n)]));
+            changes.extend(
+                whole.into_iter().flat_map(|n| [Change::Stronger(i, key, 2 * n), Change::Stronger(i, key, 4 * n)]),
+            );
         }
     }
     let published = policy.attributes.iter().filter(|a| matches!(a.role, Role::QuasiIdentifier | Role::Sensitive));
@@ -158,7 +164,7 @@ impl Job<'_> {
         else {
             return Ok(None);
         };
-        self.passes(carried, what, queries)
+        Ok(self.passes(carried, what, queries)?.ok().map(|repaired| *repaired))
     }
 
     /// Merges the groups of the people who are exposed with their neighbours until the gate is content.
@@ -174,8 +180,9 @@ impl Job<'_> {
                 return Ok(None);
             }
             let groups = if merged == 1 { "one group".into() } else { format!("{merged} groups") };
-            if let Some(repaired) = self.passes_if(&mut carried, || format!("{groups} merged with neighbours"), queries)? {
-                return Ok(Some(repaired));
+            match self.passes(carried, format!("{groups} merged with neighbours"), queries)? {
+                Ok(repaired) => return Ok(Some(*repaired)),
+                Err(refused) => carried = *refused,
             }
         }
         Ok(None)
@@ -202,12 +209,11 @@ impl Job<'_> {
                 return Ok(None);
             }
             let people = gone.len();
-            let words = || {
-                let people = if people == 1 { "one person".into() } else { format!("{people} people") };
-                format!("{people} left out (who they are depends on their values, which may itself be a hint)")
-            };
-            if let Some(repaired) = self.passes_if(&mut carried, words, queries)? {
-                return Ok(Some(repaired));
+            let people = if people == 1 { "one person".into() } else { format!("{people} people") };
+            let what = format!("{people} left out (who they are depends on their values, which may itself be a hint)");
+            match self.passes(carried, what, queries)? {
+                Ok(repaired) => return Ok(Some(*repaired)),
+                Err(refused) => carried = *refused,
             }
         }
         Ok(None)
@@ -232,35 +238,24 @@ impl Job<'_> {
         true
     }
 
-    fn passes(&self, mut carried: Carried, what: String, queries: &[Query]) -> Result<Option<Repaired>, Problems> {
-        self.passes_if(&mut carried, || what, queries)
-    }
-
-    /// The change, if the gate lets it pass; then nothing is left of what was given.
-    fn passes_if(
-        &self,
-        carried: &mut Carried,
-        what: impl FnOnce() -> String,
-        queries: &[Query],
-    ) -> Result<Option<Repaired>, Problems> {
-        let Some(made) = &carried.made else { return Ok(None) };
-        let Some(new) = self.keeper.new_release(&carried.policy, &carried.extract, made, self.target, carried.seed) else {
-            return Ok(None);
-        };
+    /// The change, if the gate lets it pass; otherwise what was given.
+    fn passes(&self, mut carried: Carried, what: String, queries: &[Query]) -> Result<Passed, Problems> {
+        let Some(made) = &carried.made else { return Ok(Err(Box::new(carried))) };
+        let new = self.keeper.new_release(&carried.policy, &carried.extract, made, self.target, carried.seed);
+        let Some(new) = new else { return Ok(Err(Box::new(carried))) };
         let mut answer = Published { gate: Vec::new(), reasons: Vec::new(), ..carried.answer.clone() };
         if !self.keeper.judge(&carried.policy.gate, &carried.extract, &new, self.options, &mut answer)? {
-            return Ok(None);
+            return Ok(Err(Box::new(carried)));
         }
-        let loss = loss(&carried.extract.table, &made.release, queries);
         let remedy = Remedy {
-            what: what(),
-            loss,
+            what,
+            loss: loss(&carried.extract.table, &made.release, queries),
             gcp: answer.utility.get("gcp").copied(),
             suppressed: answer.suppressed,
             applied: false,
         };
         carried.answer = answer;
-        Ok(Some(Repaired { carried: carried.take(), remedy }))
+        Ok(Ok(Box::new(Repaired { carried, remedy })))
     }
 
     /// The groups of those who are exposed.
@@ -373,10 +368,10 @@ fn without(carried: &Carried, gone: &HashSet<u32>, seed: u64) -> Option<Form> {
         quasi_codes: table.quasi_codes.iter().map(some).collect(),
         sensitive_codes: table.sensitive_codes.iter().map(some).collect(),
         counts: rows.iter().map(|&row| counts[row as usize]).collect(),
-        past: table.past.as_ref().map(|past| scumble::history::History {
-            groups: past.groups.clone(),
-            of_row: some(&past.of_row),
-        }),
+        past: table
+            .past
+            .as_ref()
+            .map(|past| scumble::history::History { groups: past.groups.clone(), of_row: some(&past.of_row) }),
     };
     let policy = &carried.policy;
     let made = make(&fewer, &*policy.algorithm.algorithm, &policy.requirements, seed, &|_, _| true);

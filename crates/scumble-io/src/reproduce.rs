@@ -4,6 +4,7 @@
 mod composition;
 mod examples;
 mod republication;
+mod series;
 
 pub use examples::examples;
 
@@ -17,6 +18,7 @@ use rand_chacha::ChaCha8Rng;
 use scumble::algorithm::{Algorithm, Requirement};
 use scumble::attack::Chart;
 use scumble::catalogue::{ALGORITHMS, MODELS, Parameters, did_you_mean};
+use scumble::history::PastGroup;
 use scumble::picture;
 use scumble::policy::Policy;
 use scumble::problem::{Problem, Problems};
@@ -99,7 +101,7 @@ const EXPERIMENTS: [Experiment; 6] = [
     ("locating", "X11: who is found by the nearest centroid (Ganta et al. 2008, section 2)", composition::locating),
     (
         "republication",
-        "X6 to X9: entropy of one and two releases, and cost (Wang et al. 2008, Figures 2 to 5)",
+        "X6 to X9: entropy of one and two releases, and cost (Wang et al. 2008, Figures 2 to 5); X12: ten releases in three ways",
         republication::republication,
     ),
     ("mondrian", "X10: a partitioning of 1000 normal points (the lecture's figure)", mondrian),
@@ -200,12 +202,24 @@ impl<'a> Laboratory<'a> {
 
     /// The table of some records.
     fn part(&self, records: &[u32]) -> Part {
+        let columns = self.columns(records);
+        let (table, row_of) = Table::collapse(self.table.quasi.clone(), self.table.sensitive.clone(), columns);
+        Part { table, row_of }
+    }
+
+    /// The same with what earlier releases said about them.
+    fn part_with_past(&self, records: &[u32], groups: Vec<PastGroup>, group_of: Vec<u32>) -> Part {
+        let (quasi, sensitive) = (self.table.quasi.clone(), self.table.sensitive.clone());
+        let columns = self.columns(records);
+        let (table, row_of) = Table::collapse_with_past(quasi, sensitive, columns, groups, group_of);
+        Part { table, row_of }
+    }
+
+    fn columns(&self, records: &[u32]) -> Vec<Vec<u32>> {
         let codes = |column: &Vec<u32>| -> Vec<u32> {
             records.iter().map(|&r| column[self.row_of[r as usize] as usize]).collect()
         };
-        let columns = self.table.quasi_codes.iter().chain(&self.table.sensitive_codes).map(codes).collect();
-        let (table, row_of) = Table::collapse(self.table.quasi.clone(), self.table.sensitive.clone(), columns);
-        Part { table, row_of }
+        self.table.quasi_codes.iter().chain(&self.table.sensitive_codes).map(codes).collect()
     }
 
     fn sensitive(&self, record: u32) -> u32 {

@@ -26,6 +26,8 @@ pub struct Extract {
     pub row_of: Vec<u32>,
     /// Who the persons are, if a column names them. It leaves the process only as pseudonyms.
     pub persons: Option<Column>,
+    /// Records that must not be published, rising.
+    pub left_out: Vec<u32>,
     /// Insensitive columns, as they are.
     pub plain: Vec<Column>,
     /// The columns of the release in the order of the source.
@@ -306,7 +308,17 @@ fn assemble(
         table.join_sensitive();
     }
     warnings.extend(blind_spots(policy));
-    Ok(Extract { table, row_of, persons, plain, layout, dialect, warnings, perturbed: Vec::new() })
+    Ok(Extract {
+        table,
+        row_of,
+        persons,
+        left_out: Vec::new(),
+        plain,
+        layout,
+        dialect,
+        warnings,
+        perturbed: Vec::new(),
+    })
 }
 
 /// One column as leaf codes of its taxonomy. A sensitive attribute without taxonomy gets a flat one.

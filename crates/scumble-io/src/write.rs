@@ -184,6 +184,8 @@ fn by_row(extract: &Extract, divided: bool, seed: u64) -> (Vec<u32>, Vec<u32>) {
     if divided {
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     }
+    // Classes take the first ones of a row.
+    order.sort_by_key(|record| extract.left_out.binary_search(record).is_ok());
     let mut next = first.clone();
     let mut records = vec![0u32; order.len()];
     for record in order {

@@ -127,6 +127,31 @@ impl Policy {
         self.requirements.iter().any(|r| r.model.promise().concerns == Concern::Joint)
     }
 
+    /// Leaves a column out of what is published, with the models about it. Whether that is possible: something must be left
+    /// to generalize and to promise, and the algorithm must not be about the column.
+    pub fn without(&mut self, name: &str) -> bool {
+        let quasi = self.quasi().position(|a| a.name == name);
+        let sensitive = self.sensitive().position(|a| a.name == name);
+        let named = |texts: BTreeMap<String, String>| texts.values().any(|text| text == name);
+        if named(self.algorithm.parameters.texts()) || quasi.is_some() && self.quasi().count() == 1 {
+            return false;
+        }
+        if let Some(gone) = quasi {
+            let touches = |r: &Requirement| r.on.as_ref().is_some_and(|on| on.contains(&gone));
+            self.requirements.retain(|r| !touches(r));
+            let others = self.requirements.iter_mut().filter_map(|r| r.on.as_mut());
+            others.flatten().filter(|i| **i > gone).for_each(|i| *i -= 1);
+        }
+        if let Some(gone) = sensitive {
+            self.requirements.retain(|r| r.attribute != Some(gone));
+            let others = self.requirements.iter_mut().filter_map(|r| r.attribute.as_mut());
+            others.filter(|i| **i > gone).for_each(|i| *i -= 1);
+        }
+        let Some(attribute) = self.attributes.iter_mut().find(|a| a.name == name) else { return false };
+        attribute.role = Role::Identifier;
+        !self.requirements.is_empty()
+    }
+
     /// The k that the policy asks for, if it asks for k-anonymity on all quasi-identifiers.
     pub fn k(&self) -> Option<u64> {
         let k = |r: &&Requirement| r.name == "k-anonymity" && r.on.is_none();

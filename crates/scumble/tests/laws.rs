@@ -15,6 +15,7 @@ mod laws {
     mod naive;
     mod policies;
     mod predicates;
+    mod republication;
     mod taxonomies;
     mod utility;
     mod worst;

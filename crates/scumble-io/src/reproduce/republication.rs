@@ -1,19 +1,14 @@
 //! Re-publication of bucketized data (Wang et al. 2008): entropy of one and of two releases, independently made or guided by
 //! history, against the people they share; and what the inference costs.
 
-use super::{Findings, Item, Laboratory, algorithm, percent, release, requirement};
+use super::series::{Series, ten_releases};
+use super::{Findings, Item, Laboratory, algorithm, percent};
 use hashbrown::{HashMap, HashSet};
-use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 use scumble::attack::Chart;
 use scumble::inference::entropy::entropy_of;
-use scumble::inference::{Evidence, Inference, Located, infer};
+use scumble::inference::{Evidence, Inference, infer};
 use scumble::problem::{Problem, Problems};
-use scumble::release::Form;
 use std::time::Instant;
-
-/// Groups of people.
-type Groups = Vec<Vec<u32>>;
 
 /// The notions of diversity that the paper looks at.
 const DIVERSITIES: [u64; 3] = [2, 3, 5];
@@ -31,16 +26,15 @@ pub(super) fn republication(laboratory: &Laboratory<'_>) -> Result<Findings, Pro
     for l in DIVERSITIES {
         let mut line = Vec::new();
         for shared in steps {
-            let series = Series::new(laboratory, people, shared, l)?;
-            let independent = series.independent(laboratory)?;
+            let pair = Pair::new(laboratory, people, shared, l)?;
+            let independent = pair.independent(laboratory)?;
             let together = independent.entropy_of_second();
             line.push((shared as f64, together));
-            let one = series.people as f64 * (l as f64).ln();
             if [steps[1], steps[3], steps[5]].contains(&shared) {
-                let guided = series.guided(laboratory)?;
-                findings.items.extend(series.items(laboratory, &independent, &guided, one));
+                let guided = pair.guided(laboratory)?;
+                findings.items.extend(pair.items(laboratory, &independent, &guided));
                 if shared == steps[1] {
-                    bars[0].1.push((l as f64, one));
+                    bars[0].1.push((l as f64, independent.alone));
                     bars[1].1.push((l as f64, together));
                     bars[2].1.push((l as f64, guided.entropy_of_second()));
                 }
@@ -58,12 +52,13 @@ pub(super) fn republication(laboratory: &Laboratory<'_>) -> Result<Findings, Pro
         "entropy-sharing",
         &chart("Two independent releases", "people whom the releases share", y, against_sharing),
     );
+    ten_releases(laboratory, people, &mut findings)?;
     cost(laboratory, people, &mut findings)?;
     Ok(findings)
 }
 
 /// Two sets of people, one after the other.
-struct Series {
+struct Pair {
     people: usize,
     shared: usize,
     l: u64,
@@ -80,6 +75,8 @@ struct Joint {
     seconds: f64,
     /// Kinds of the people of the second release.
     second: Vec<u32>,
+    /// Entropy of these people if there were only the second release.
+    alone: f64,
     /// People who could not be put into a group of different values.
     left_out: usize,
     /// Places of people who left that nobody filled.
@@ -87,29 +84,24 @@ struct Joint {
 }
 
 impl Joint {
-    fn new(laboratory: &Laboratory<'_>, first: &Groups, second: &Groups) -> Result<Joint, Problems> {
+    fn new(series: &Series<'_>) -> Result<Joint, Problems> {
         let start = Instant::now();
-        let histogram = |group: &Vec<u32>| {
-            let mut values: Vec<u32> = group.iter().map(|&p| laboratory.sensitive(p)).collect();
-            values.sort_unstable();
-            values.chunk_by(|a, b| a == b).map(|v| (v[0], v.len() as u64)).collect::<Vec<(u32, u64)>>()
-        };
-        let place = |groups: &Groups| -> HashMap<u32, u32> {
-            (0u32..).zip(groups).flat_map(|(g, people)| people.iter().map(move |&p| (p, g))).collect()
-        };
-        let (in_first, in_second) = (place(first), place(second));
-        let mut everybody: Vec<u32> = in_first.keys().chain(in_second.keys()).copied().collect();
-        everybody.sort_unstable();
-        everybody.dedup();
-        let located = |at: Option<&u32>| at.map_or_else(Located::absent, |&g| Located::at(g));
-        let kinds = everybody.iter().map(|p| (1, vec![located(in_first.get(p)), located(in_second.get(p))]));
-        let groups = [first.iter().map(histogram).collect(), second.iter().map(histogram).collect()];
-        let evidence = Evidence::new(&groups, kinds);
+        let (evidence, everybody) = series.evidence();
         let found = infer(&evidence, &|_, _| ())
             .map_err(|_| Problem::new("two releases of the same people contradict each other: this is a defect"))?;
         let seconds = start.elapsed().as_secs_f64();
-        let second = (0u32..).zip(&everybody).filter(|(_, p)| in_second.contains_key(*p)).map(|(k, _)| k).collect();
-        Ok(Joint { evidence, found, seconds, second, left_out: 0, empty: 0 })
+        let [_, published] = &series.releases[..] else {
+            return Err(Problem::new("there should be two releases: this is a defect").into());
+        };
+        let places = (0u32..).zip(&everybody).filter_map(|(k, p)| Some((k, *published.group_of.get(p)?)));
+        let (second, groups): (Vec<u32>, Vec<u32>) = places.unzip();
+        let alone = |&group: &u32| {
+            let values = &published.values[group as usize];
+            let size: u64 = values.iter().map(|(_, n)| n).sum();
+            values.iter().map(|&(_, n)| entropy_of(n as f64 / size as f64)).sum::<f64>()
+        };
+        let alone = groups.iter().map(alone).sum();
+        Ok(Joint { evidence, found, seconds, second, alone, left_out: 0, empty: 0 })
     }
 
     /// Entropy of the people of the second release, given both.
@@ -128,8 +120,8 @@ impl Joint {
     }
 }
 
-impl Series {
-    fn new(laboratory: &Laboratory<'_>, people: usize, shared: usize, l: u64) -> Result<Series, Problems> {
+impl Pair {
+    fn new(laboratory: &Laboratory<'_>, people: usize, shared: usize, l: u64) -> Result<Pair, Problems> {
         let records = laboratory.shuffled(&mut laboratory.rng(6));
         let eligible = eligible(laboratory, &records, 2 * people - shared, l);
         if eligible.len() < 2 * people - shared {
@@ -138,58 +130,49 @@ impl Series {
         // The second set stays the same whatever it shares with the first, as in the paper.
         let second = eligible[..people].to_vec();
         let first = eligible[people - shared..2 * people - shared].to_vec();
-        Ok(Series { people, shared, l, first, second, stream: 100 + l * 10_000 + shared as u64 })
+        Ok(Pair { people, shared, l, first, second, stream: 100 + l * 10_000 + shared as u64 })
+    }
+
+    /// Both releases, the second by this algorithm.
+    fn publish<'a>(&self, laboratory: &'a Laboratory<'a>, second: &[u32], how: &str) -> Result<Series<'a>, Problems> {
+        let l = self.l.to_string();
+        let mut series = Series::new(laboratory, 0)?;
+        series.publish(&self.first, &*algorithm("anatomy", &[("l", &l)])?, self.stream)?;
+        series.publish(second, &*algorithm(how, &[("l", &l)])?, self.stream + 1)?;
+        Ok(series)
     }
 
     fn independent(&self, laboratory: &Laboratory<'_>) -> Result<Joint, Problems> {
-        let first = anatomize(laboratory, &self.first, self.l, self.stream)?;
-        let second = anatomize(laboratory, &self.second, self.l, self.stream + 1)?;
-        Joint::new(laboratory, &first, &second)
+        Joint::new(&self.publish(laboratory, &self.second, "anatomy")?)
     }
 
     /// Groups are kept; who left is replaced by a newcomer of the same value, if there is one; the other newcomers form new
     /// groups.
     fn guided(&self, laboratory: &Laboratory<'_>) -> Result<Joint, Problems> {
-        let first = anatomize(laboratory, &self.first, self.l, self.stream)?;
-        let stays: HashSet<u32> = self.second.iter().copied().collect();
         let before: HashSet<u32> = self.first.iter().copied().collect();
-        let mut newcomers: HashMap<u32, Vec<u32>> = HashMap::new();
-        let mut rng = laboratory.rng(self.stream + 2);
-        for &person in self.second.iter().filter(|p| !before.contains(*p)) {
-            newcomers.entry(laboratory.sensitive(person)).or_default().push(person);
-        }
-        let mut second: Groups = Vec::new();
-        let mut empty = 0;
-        for group in &first {
-            let mut kept = Vec::new();
-            for person in group {
-                if stays.contains(person) {
-                    kept.push(*person);
-                    continue;
-                }
-                match newcomers.get_mut(&laboratory.sensitive(*person)).and_then(|pool| draw(pool, &mut rng)) {
-                    Some(newcomer) => kept.push(newcomer),
-                    None => empty += 1,
-                }
-            }
-            second.extend((!kept.is_empty()).then_some(kept));
-        }
-        let mut rest: Vec<u32> = newcomers.into_values().flatten().collect();
-        rest.sort_unstable();
-        let fitting = eligible(laboratory, &rest, rest.len(), self.l);
-        let left_out = rest.len() - fitting.len();
-        if !fitting.is_empty() {
-            second.extend(anatomize(laboratory, &fitting, self.l, self.stream + 3)?);
-        }
-        Ok(Joint { left_out, empty, ..Joint::new(laboratory, &first, &second)? })
+        let (stay, new): (Vec<u32>, Vec<u32>) = self.second.iter().partition(|p| before.contains(*p));
+        // Newcomers who are eligible by themselves can be placed in any case.
+        let fitting = eligible(laboratory, &new, new.len(), self.l);
+        let left_out = new.len() - fitting.len();
+        let series = self.publish(laboratory, &[&stay[..], &fitting].concat(), "history-guided")?;
+        let (first, second) = (&series.releases[0], &series.releases[1]);
+        let kept: HashSet<u32> = stay.iter().filter_map(|p| first.group_of.get(p)).copied().collect();
+        let staying: HashSet<u32> = stay.iter().copied().collect();
+        let gone = |(p, group): &(&u32, &u32)| kept.contains(*group) && !staying.contains(*p);
+        let with_others: HashSet<u32> = stay.iter().filter_map(|p| second.group_of.get(p)).copied().collect();
+        let filled = fitting.iter().filter(|p| second.group_of.get(*p).is_some_and(|g| with_others.contains(g)));
+        let empty = first.group_of.iter().filter(gone).count().saturating_sub(filled.count());
+        Ok(Joint { left_out, empty, ..Joint::new(&series)? })
     }
 
-    fn items(&self, laboratory: &Laboratory<'_>, independent: &Joint, guided: &Joint, one: f64) -> Vec<Item> {
+    fn items(&self, laboratory: &Laboratory<'_>, independent: &Joint, guided: &Joint) -> Vec<Item> {
         let settings = format!(
             "{} people in each release, {} in both, anatomy with ℓ = {}, attribute {}",
             self.people, self.shared, self.l, laboratory.table.sensitive[0].name
         );
-        let below = |entropy: f64| percent(1.0 - entropy / one);
+        let below = |joint: &Joint, entropy: f64| {
+            format!("{entropy:.1} of {:.1} nats, {} below", joint.alone, percent(1.0 - entropy / joint.alone))
+        };
         let paper = |text: &str| if self.shared == self.people / 6 { text.to_owned() } else { String::new() };
         let together = independent.entropy_of_second();
         let history = guided.entropy_of_second();
@@ -203,9 +186,9 @@ impl Series {
                 id: "X6",
                 what: "entropy of two independent releases, below one".into(),
                 paper: paper("20 to 25 % below (sharing not stated)"),
-                ours: format!("{together:.1} of {one:.1} nats, {} below", below(together)),
+                ours: below(independent, together),
                 settings: settings.clone(),
-                holds: Some(together <= one + 1e-6),
+                holds: Some(together <= independent.alone + 1e-6),
             },
             Item {
                 id: "X8",
@@ -219,22 +202,17 @@ impl Series {
                 id: "X7",
                 what: "entropy guided by history, below one".into(),
                 paper: paper("slightly below one release"),
-                ours: format!("{history:.1} of {one:.1} nats, {} below", below(history)),
+                ours: below(guided, history),
                 settings: history_settings,
                 // Groups that keep all their values tell nothing new.
-                holds: Some(history >= together - 1e-6),
+                holds: Some(history >= together - 1e-6 && history <= guided.alone + 1e-6),
             },
         ]
     }
 }
 
-/// Takes one at random.
-fn draw(pool: &mut Vec<u32>, rng: &mut ChaCha8Rng) -> Option<u32> {
-    (!pool.is_empty()).then(|| pool.swap_remove(rng.random_range(0..pool.len())))
-}
-
 /// As many of these people as wanted, the first ones, but no value more often than groups of ℓ different values allow.
-fn eligible(laboratory: &Laboratory<'_>, people: &[u32], wanted: usize, l: u64) -> Vec<u32> {
+pub(super) fn eligible(laboratory: &Laboratory<'_>, people: &[u32], wanted: usize, l: u64) -> Vec<u32> {
     let mut chosen: Vec<u32> = people.iter().copied().take(wanted).collect();
     loop {
         let most = chosen.len() / l as usize;
@@ -249,25 +227,6 @@ fn eligible(laboratory: &Laboratory<'_>, people: &[u32], wanted: usize, l: u64) 
             return chosen;
         }
     }
-}
-
-/// Random groups of ℓ different values, by the catalogue's anatomy.
-fn anatomize(laboratory: &Laboratory<'_>, people: &[u32], l: u64, seed: u64) -> Result<Groups, Problems> {
-    let part = laboratory.part(people);
-    let how = algorithm("anatomy", &[("l", &l.to_string())])?;
-    let diverse = [requirement("distinct-l-diversity", &[("l", l.to_string())])?];
-    let made = release(&part, &*how, &diverse, seed)?;
-    let Form::Anatomized(form) = &made.form else { return Ok(Vec::new()) };
-    // Who of the people with equal records is in which group is random already: the people are in random order.
-    let mut of_row: Vec<Vec<u32>> = vec![Vec::new(); part.table.rows()];
-    for (&person, &row) in people.iter().zip(&part.row_of) {
-        of_row[row as usize].push(person);
-    }
-    let take = |m: &scumble::release::Member, of_row: &mut Vec<Vec<u32>>| {
-        let queue = &mut of_row[m.row as usize];
-        queue.split_off(queue.len() - m.count as usize)
-    };
-    Ok(form.groups.iter().map(|g| g.iter().flat_map(|m| take(m, &mut of_row)).collect()).collect())
 }
 
 /// What the paper's solver took: records, minutes, variables, constraints (its Figure 5).
@@ -287,7 +246,7 @@ fn cost(laboratory: &Laboratory<'_>, most: usize, findings: &mut Findings) -> Re
         if people > most {
             continue;
         }
-        let joint = Series::new(laboratory, people, people * 5 / 6, 5)?.independent(laboratory)?;
+        let joint = Pair::new(laboratory, people, people * 5 / 6, 5)?.independent(laboratory)?;
         ours.push((people as f64, joint.seconds));
         findings.items.push(Item {
             id: "X9",

@@ -16,12 +16,16 @@ mod bottom_up;
 mod cut;
 mod datafly;
 mod full_domain;
+mod grouping;
+mod history_guided;
 mod incognito;
 mod k_optimize;
 mod lattice;
 mod local;
+mod m_invariance;
 mod microaggregation;
 mod mondrian;
+mod newcomers;
 mod samarati;
 mod sibling;
 mod top_down;
@@ -42,6 +46,8 @@ pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[
     microaggregation::ENTRY,
     sibling::ENTRY,
     anatomy::ENTRY,
+    history_guided::ENTRY,
+    m_invariance::ENTRY,
 ];
 
 /// Makes releases.

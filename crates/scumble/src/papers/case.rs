@@ -6,6 +6,7 @@ use crate::catalogue::{ATTACKS, METRICS, MODELS, Parameters};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::encode::{encode, encode_guard};
 use crate::exact::{Fraction, Ratio, effective_l};
+use crate::history::PastGroup;
 use crate::model::{Belief, Concern, Distance, Measured, Reading, Told, beliefs, distance, frontier, smallest_c};
 use crate::policy::Policy;
 use crate::publish::{Judgement, Outcome, judge, make};
@@ -28,6 +29,7 @@ pub(super) struct Blocks {
     table: Option<Rows>,
     release: Option<Rows>,
     register: Option<Rows>,
+    past: Option<Rows>,
     files: BTreeMap<String, Rows>,
     policy: Option<String>,
 }
@@ -39,6 +41,7 @@ impl Blocks {
             ["csv"] => *self = Blocks { table: Some(rows()?), ..Blocks::default() },
             ["csv", "release"] => self.release = Some(rows()?),
             ["csv", "register"] => self.register = Some(rows()?),
+            ["csv", "past"] => self.past = Some(rows()?),
             ["csv", "taxonomy", name] => drop(self.files.insert(name.into(), rows()?)),
             ["toml"] => self.policy = Some(content),
             _ => return Err(format!("a block of the unknown kind `{kind}`")),
@@ -57,6 +60,10 @@ impl Blocks {
         for a in policy.quasi().chain(policy.sensitive()).chain(policy.guards()) {
             let column = column(rows, &a.name)?;
             let mut values = column.clone();
+            if let Some(past) = self.past.as_ref().filter(|_| a.role == Role::Sensitive) {
+                // What was published stays a value, also if nobody has it any more.
+                values.extend(self::column(past, &a.name)?);
+            }
             values.sort_unstable();
             values.dedup();
             let code = |leaves: &[u32]| {
@@ -79,7 +86,13 @@ impl Blocks {
             attributes.push(Attribute { weight: a.weight, ..Attribute::new(&a.name, taxonomy) });
         }
         let sensitive = attributes.split_off(policy.quasi().count());
-        let (mut table, _) = Table::collapse(attributes, sensitive, codes);
+        let (mut table, _) = match &self.past {
+            None => Table::collapse(attributes, sensitive, codes),
+            Some(past) => {
+                let (groups, group_of) = remembered(past, rows, &sensitive)?;
+                Table::collapse_with_past(attributes, sensitive, codes, groups, group_of)
+            }
+        };
         if policy.joins_sensitive() {
             table.join_sensitive();
         }
@@ -99,6 +112,30 @@ impl Blocks {
         };
         Ok(Case { raw, made, of_records, policy, table, register: self.register.clone() })
     }
+}
+
+/// The groups of an earlier release, and where everybody was: by the column `was`, which is empty for newcomers.
+fn remembered(past: &Rows, rows: &Rows, sensitive: &[Attribute]) -> Result<(Vec<PastGroup>, Vec<u32>), String> {
+    let s = sensitive.first().ok_or("no sensitive attribute")?;
+    let (numbers, values) = (column(past, "group")?, column(past, &s.name)?);
+    let mut names = numbers.clone();
+    names.sort_unstable();
+    names.dedup();
+    let group = |name: &&str| {
+        let shown = numbers.iter().zip(&values).filter(|(number, _)| *number == name);
+        let codes = shown.map(|(_, value)| s.taxonomy.find(value).map(|code| (code, 1))).collect::<Option<Vec<_>>>();
+        let values = Histogram::of(codes.ok_or("a value of the past that is none")?).0;
+        Ok(PastGroup { values, counterfeits: 0, newest: true })
+    };
+    let groups = names.iter().map(group).collect::<Result<_, String>>()?;
+    let place = |name: &&str| match *name {
+        "" => Ok(0),
+        name => {
+            names.binary_search(&name).map(|at| at as u32 + 1).map_err(|_| format!("no group `{name}` in the past"))
+        }
+    };
+    let group_of = column(rows, "was")?.iter().map(place).collect::<Result<_, String>>()?;
+    Ok((groups, group_of))
 }
 
 /// A register as the models see it.
@@ -391,6 +428,7 @@ impl Case {
         Ok(Some(match (name, arguments) {
             ("rows", []) => whole(classes.iter().map(|c| c.count).sum()),
             ("classes", []) => whole(classes.len() as u64),
+            ("counterfeits", []) => whole(release.counterfeits.iter().sum()),
             ("k", []) => smallest(classes),
             ("k", on) => {
                 let on: Vec<usize> = on.iter().map(|name| place(&release.quasi, name)).collect::<Result<_, _>>()?;
@@ -608,7 +646,7 @@ fn grouped_link(release: &Release, person: &[Run]) -> String {
     for record in found() {
         let group = &release.classes[record.group as usize];
         for &(code, n) in &group.histograms[0].0 {
-            let share = Ratio::new(u128::from(record.count * n), u128::from(total * group.count));
+            let share = Ratio::new(u128::from(record.count * n), u128::from(total * group.histograms[0].total()));
             let sum = |a: Ratio| Ratio::new(a.num() * share.den() + share.num() * a.den(), a.den() * share.den());
             shares.entry(code).and_modify(|before| *before = sum(*before)).or_insert(share);
         }

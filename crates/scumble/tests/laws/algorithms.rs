@@ -118,9 +118,9 @@ fn every_algorithm_keeps_its_laws_or_refuses() {
 
 /// Algorithms that may refuse although the whole table as one class keeps the models: their releases are no classes of
 /// generalized records.
-const PARTICULAR: [&str; 1] = ["anatomy"];
+const PARTICULAR: [&str; 3] = ["anatomy", "history-guided", "m-invariance"];
 
-fn everybody_is_somewhere(table: &Table, form: &Form) -> Law {
+pub fn everybody_is_somewhere(table: &Table, form: &Form) -> Law {
     let mut found = vec![0u64; table.rows()];
     let groups: Vec<&Vec<Member>> = match form {
         Form::Generalized(form) => form.classes.iter().map(|c| &c.members).collect(),
@@ -209,7 +209,9 @@ fn same(a: &Form, b: &Form) -> Law {
                 prop_assert_eq!((&a.region, &a.members), (&b.region, &b.members));
             }
         }
-        (Form::Anatomized(a), Form::Anatomized(b)) => prop_assert_eq!(&a.groups, &b.groups),
+        (Form::Anatomized(a), Form::Anatomized(b)) => {
+            prop_assert_eq!((&a.groups, &a.counterfeits), (&b.groups, &b.counterfeits));
+        }
         _ => prop_assert!(false, "another form"),
     }
     Ok(())
