@@ -232,7 +232,8 @@ fn remedies(list: &[Remedy]) -> String {
         let applied = if r.applied { "published" } else { "" };
         vec![r.what.clone(), share(r.loss), gcp, grouped(r.suppressed), applied.into()]
     };
-    format!("\n{}", table(&std::iter::once(head).chain(list.iter().map(row)).collect::<Vec<_>>()))
+    let next = if list.iter().any(|r| r.applied) { "" } else { "\n  `--repair` publishes the first of these.\n" };
+    format!("\n{}{next}", table(&std::iter::once(head).chain(list.iter().map(row)).collect::<Vec<_>>()))
 }
 
 /// What everybody learns from the release together with earlier ones.

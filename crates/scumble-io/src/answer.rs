@@ -113,9 +113,9 @@ pub struct Passage {
     pub already: u64,
     /// People whose value this release makes certain, as far as the gate counts them.
     pub newly: u64,
-    /// The fewest possible values of a person about whom the release tells something.
+    /// The fewest possible values of anybody.
     pub fewest: u64,
-    /// The strongest belief about one.
+    /// The strongest belief about anybody.
     pub strongest: f64,
     /// Whose belief it is.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -261,12 +261,8 @@ fn name_of(target: &Path) -> String {
 
 /// Why the gate refuses, and what would help.
 fn reasons(attribute: &str, seen: &Seen, show_values: bool) -> Vec<Reason> {
-    let hint = if show_values {
-        "publish by `history-guided` or `m-invariance`, publish less, or let `--repair` look for what passes"
-    } else {
-        "`--show-values` tells the values and the reasons; `--repair` looks for a release that passes"
-    };
-    let reason = |broken: &String| Reason { message: format!("`{attribute}`: {broken}"), hint: Some(hint.into()) };
+    let hint = (!show_values).then(|| "`--show-values` tells the values and the reasons".to_owned());
+    let reason = |broken: &String| Reason { message: format!("`{attribute}`: {broken}"), hint: hint.clone() };
     seen.broken.iter().map(reason).collect()
 }
 

@@ -142,9 +142,9 @@ pub struct Verdict {
     pub certain: u64,
     /// Of them, those whose value this release made certain.
     pub newly: u64,
-    /// The fewest possible values of a person about whom the release tells something.
+    /// The fewest possible values of anybody.
     pub fewest: u64,
-    /// The strongest belief about one.
+    /// The strongest belief about anybody.
     pub strongest: f64,
     /// Whose belief it is.
     #[serde(skip_serializing_if = "String::is_empty", default)]

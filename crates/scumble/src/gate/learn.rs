@@ -31,10 +31,12 @@ pub struct Seen {
     pub already: u64,
     /// People whose value the new release makes certain, as far as the gate counts them.
     pub newly: u64,
-    /// The fewest values that are possible for anybody whom the new release tells something about.
+    /// The fewest values that are possible for anybody.
     pub fewest: u64,
-    /// The strongest belief about any of them, and whose it is.
+    /// The strongest belief about anybody, and whose it is.
     pub strongest: (f64, Option<Panelist>),
+    /// The same two among people for whom the new release makes it worse: these are judged.
+    pub worse: (u64, f64, Option<Panelist>),
     /// For each confidence that the gate asks for: the share of the new release's people of whom it is reached newly.
     pub pvp: Vec<(Ratio, f64)>,
     /// Whom the release exposes beyond what is allowed, the worst first.
@@ -95,7 +97,7 @@ pub enum What {
 pub struct Reason {
     /// As sentences.
     pub sentences: Vec<String>,
-    /// Indices of the releases that say so.
+    /// Indices of the releases that say so: those of the facts, and those in which the people are themselves.
     pub releases: Vec<usize>,
 }
 
@@ -143,6 +145,7 @@ pub(super) fn look(
         newly: 0,
         fewest: u64::MAX,
         strongest: (0.0, None),
+        worse: (u64::MAX, 0.0, None),
         pvp: Vec::new(),
         breaches: Vec::new(),
         notes: after.notes(gate),
@@ -239,12 +242,15 @@ impl Seen {
         self.people += people;
         self.certain += if now.certain.is_some() { people } else { 0 };
         self.already += if was.certain.is_some() { people } else { 0 };
-        let changed = was.candidates == 0 || now.candidates < was.candidates;
-        if changed || now.strongest.1 > was.strongest.1 + ROUNDING {
-            self.fewest = self.fewest.min(now.candidates);
-            if now.strongest.1 > self.strongest.0 {
-                self.strongest = (now.strongest.1, now.strongest.2);
-            }
+        self.fewest = self.fewest.min(now.candidates);
+        if now.strongest.1 > self.strongest.0 {
+            self.strongest = (now.strongest.1, now.strongest.2);
+        }
+        if was.candidates == 0 || now.candidates < was.candidates {
+            self.worse.0 = self.worse.0.min(now.candidates);
+        }
+        if now.strongest.1 > was.strongest.1 + ROUNDING && now.strongest.1 > self.worse.1 {
+            (self.worse.1, self.worse.2) = (now.strongest.1, now.strongest.2);
         }
     }
 
@@ -259,14 +265,14 @@ impl Seen {
             let allowed = gate.certain;
             self.broken.push(format!("{people} would be certain to {who}; at most {allowed} may be"));
         }
-        if let Some(least) = gate.candidates.filter(|&least| self.fewest > 0 && self.fewest < least) {
-            let fewest = self.fewest;
+        if let Some(least) = gate.candidates.filter(|&least| self.worse.0 < least) {
+            let fewest = self.worse.0;
             self.broken.push(format!(
                 "as few as {fewest} values would be left possible of a person to {who}; at least {least} must be"
             ));
         }
-        if let Some(most) = gate.posterior.filter(|most| self.strongest.0 > most.to_f64() + ROUNDING) {
-            let (belief, by) = (self.strongest.0, self.strongest.1.map_or("", Panelist::name));
+        if let Some(most) = gate.posterior.filter(|most| self.worse.1 > most.to_f64() + ROUNDING) {
+            let (belief, by) = (self.worse.1, self.worse.2.map_or("", Panelist::name));
             self.broken.push(format!(
                 "{who} would believe in a person's value with {belief:.4} (`{by}`); at most {most} is allowed"
             ));
@@ -446,13 +452,16 @@ impl Learnt {
                 _ => continue,
             };
             let Ok(witness) = explainer.because(&self.found.forced, *kind, claim) else { continue };
+            let person = self.crowd.kinds[*kind as usize].1;
             let from = |w: &Witness| {
                 let facts = w.facts.iter().map(|&f| self.evidence.facts()[f as usize].source);
                 let told = facts.filter_map(|s| match s {
                     Source::Published { release, .. } => Some(releases[release as usize]),
                     Source::Known(_) => None,
                 });
-                let mut told: Vec<usize> = told.collect();
+                // And where she is herself: the values of her groups say what she cannot have.
+                let hers = releases.iter().copied().filter(|&r| memory.releases[r].place[person as usize] != 0);
+                let mut told: Vec<usize> = told.chain(hers).collect();
                 told.sort_unstable();
                 told.dedup();
                 told
