@@ -69,6 +69,12 @@ pub struct Arguments {
     /// Exit with 1 if a figure is beyond a limit, such as `pvp_100 > 0.01`
     #[arg(long, value_name = "CONDITION")]
     fail_on: Vec<String>,
+    /// Write the conditions of `--fail-on` as tests in JUnit's format
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write the conditions of `--fail-on` that are met in the SARIF format
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
     /// Write what was found about everybody as CSV (personal data)
     #[arg(long, value_name = "FILE")]
     people: Option<PathBuf>,
@@ -122,6 +128,7 @@ fn options(adversary: Adversary, watcher: &dyn Watcher) -> Options<'_> {
 /// Carries attacks out.
 pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
     let watcher = watch::Terminal::new();
+    let (junit, sarif) = (arguments.junit.clone(), arguments.sarif.clone());
     if let Some(file) = arguments.statistics {
         let Arguments { names, with, fail_on, adversary: Adversary { register, name, .. }, .. } = arguments;
         let options =
@@ -129,17 +136,11 @@ pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
         let answer = scumble_io::statistics::attack(&names, &options);
         watcher.clear();
         let answer = answer?;
+        answer.tests().write(junit.as_ref(), sarif.as_ref())?;
         return Ok(Answer { text: statistics::shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() });
     }
-    if let Some(policy) = arguments.policy {
-        return minimality(
-            policy,
-            arguments.names,
-            arguments.with,
-            arguments.fail_on,
-            arguments.show_values,
-            arguments.adversary,
-        );
+    if let Some(policy) = arguments.policy.clone() {
+        return minimality(policy, arguments);
     }
     let options = Options {
         with: arguments.with,
@@ -153,18 +154,14 @@ pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
     let answer = attack(&arguments.names, &options);
     watcher.clear();
     let answer = answer?;
+    answer.tests().write(junit.as_ref(), sarif.as_ref())?;
     Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() })
 }
 
 /// The attack on a policy.
-fn minimality(
-    policy: PathBuf,
-    names: Vec<String>,
-    with: Vec<String>,
-    fail_on: Vec<String>,
-    show_values: bool,
-    Adversary { attribute, seed, .. }: Adversary,
-) -> Result<Answer, Problems> {
+fn minimality(policy: PathBuf, arguments: Arguments) -> Result<Answer, Problems> {
+    let Arguments { names, with, fail_on, show_values, junit, sarif, adversary, .. } = arguments;
+    let Adversary { attribute, seed, .. } = adversary;
     if let Some(name) = names.iter().find(|n| *n != "minimality") {
         let problem = Problem::new(format!("`{name}` attacks releases, not a policy"));
         return Err(problem.hint("publish it and give `--release FOLDER`; `minimality` takes `--policy`").into());
@@ -175,6 +172,7 @@ fn minimality(
     let answer = scumble_io::minimality::attack(&options);
     watcher.clear();
     let answer = answer?;
+    answer.tests().write(junit.as_ref(), sarif.as_ref())?;
     Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() })
 }
 

@@ -6,9 +6,11 @@ use clap::Subcommand;
 use scumble::attack::Membership;
 use scumble::problem::Problems;
 use scumble_io::attack::REGISTERS;
+use scumble_io::headroom::{Headroom, Left, headroom};
 use scumble_io::ledger::{Verdict, Whereabouts};
 use scumble_io::publisher;
 use scumble_io::records::{self, Elsewhere, Listed, Listing, Noted, Shown, Verified};
+use scumble_io::staging::Slot;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -64,6 +66,19 @@ pub enum Command {
         name: Option<String>,
         #[command(flatten)]
         which: Which,
+    },
+    /// Tell how many more releases by a policy pass the gate, and which columns and cohorts use the room up
+    Headroom {
+        /// The policy
+        policy: PathBuf,
+        /// Stop after so many releases
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        most: u64,
+        /// Reproducible randomness
+        #[arg(long, value_name = "NUMBER")]
+        seed: Option<u64>,
+        #[command(flatten)]
+        ledger: LedgerArguments,
     },
     /// Say that nobody has a release any more, or ever had it: the gate forgets it
     Withdraw {
@@ -139,6 +154,27 @@ pub fn run(command: Command) -> Result<Answer, Problems> {
             let answer = answer?;
             Ok(Answer { text: added(&answer), json: to_json(&answer)?, yes: true })
         }
+        Command::Headroom { policy, most, seed, ledger } => {
+            let watcher = watch::Terminal::new();
+            let options = publisher::Options {
+                seed,
+                dry_run: true,
+                replace: false,
+                show_values: false,
+                to: None,
+                picture: None,
+                ledger: ledger.ledger,
+                key: ledger.key,
+                wait: WAIT,
+                repair: false,
+                slot: Slot::default(),
+                watcher: &watcher,
+            };
+            let answer = headroom(&policy, most, &options);
+            watcher.clear();
+            let answer = answer?;
+            Ok(Answer { text: room(&answer), json: to_json(&answer)?, yes: true })
+        }
         Command::Withdraw { release, because, which } => {
             let answer = records::withdraw(&which.find()?, &release, &because, WAIT)?;
             let text =
@@ -146,6 +182,41 @@ pub fn run(command: Command) -> Result<Answer, Problems> {
             Ok(Answer { text, json: to_json(&answer)?, yes: true })
         }
     }
+}
+
+fn room(a: &Headroom) -> String {
+    let mut out = format!("{}: ", a.policy);
+    let _ = match a.earlier {
+        0 => writeln!(out, "nothing in the ledger is about these people\n"),
+        n => writeln!(
+            out,
+            "{} about these people\n",
+            counted(n, "release in the ledger is", "releases in the ledger are")
+        ),
+    };
+    if !a.left.is_empty() {
+        let head = ["possible values left", "of", "people"].map(str::to_owned).to_vec();
+        let row = |l: &Left| vec![l.values.to_string(), l.attribute.clone(), grouped(l.people)];
+        let _ = writeln!(out, "{}", table(&std::iter::once(head).chain(a.left.iter().map(row)).collect::<Vec<_>>()));
+    }
+    for r in &a.columns {
+        let columns = r.attributes.join(", ");
+        let releases = counted(r.releases, "more release", "more releases");
+        if r.more {
+            let _ = writeln!(out, "  {columns}: at least {releases} pass");
+            continue;
+        }
+        let _ = writeln!(out, "  {columns}: {releases} pass, the next is refused");
+        for because in &r.because {
+            let _ = writeln!(out, "    {because}");
+        }
+        for c in &r.cohorts {
+            let (exposed, people) = (grouped(c.exposed), grouped(c.people));
+            let _ = writeln!(out, "    exposed among {} = {}: {exposed} of {people}", c.column, c.value);
+        }
+    }
+    out.push_str(&warnings(&a.warnings));
+    out
 }
 
 fn recipients(of: &[String]) -> String {

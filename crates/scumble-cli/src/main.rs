@@ -14,7 +14,7 @@ use scumble::problem::{Problem, Problems};
 use scumble_io::columns::ReadOptions;
 use scumble_io::publisher::Watcher;
 use scumble_io::staging::Slot;
-use scumble_io::{check, compare, inspect, publisher, query};
+use scumble_io::{certificate, check, compare, inspect, publisher, query};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -154,6 +154,13 @@ enum Command {
         /// A file of queries, one per line; `#` starts a comment
         #[arg(long, value_name = "FILE", conflicts_with = "query")]
         workload: Option<PathBuf>,
+    },
+    /// Check the certificate of a release from its folder alone: every figure is measured again
+    ///
+    /// Exit status: 0 if everything that can be checked is true, 1 if not.
+    Verify {
+        /// The release's folder
+        release: PathBuf,
     },
     /// Look at what was published, check the record of it, and add what was published elsewhere
     Ledger {
@@ -361,6 +368,13 @@ fn run(command: Command) -> Result<Answer, Problems> {
             watcher.clear();
             let answer = answer?;
             Ok(Answer { text: show::answered(&answer), json: to_json(&answer)?, yes: true })
+        }
+        Command::Verify { release } => {
+            let watcher = watch::Terminal::new();
+            let answer = certificate::verify(&release, &watcher);
+            watcher.clear();
+            let answer = answer?;
+            Ok(Answer { text: show::verified(&answer), json: to_json(&answer)?, yes: answer.holds })
         }
         Command::Ledger { command } => ledger::run(command),
         Command::Taxonomy { command } => taxonomy::run(command),

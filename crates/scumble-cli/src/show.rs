@@ -3,6 +3,7 @@
 use scumble::exact::Ratio;
 use scumble::problem::{Problem, Problems};
 use scumble_io::answer::{Exposure, Groups, Model, Number, Passage, Published, Reason, Remedy, Witness};
+use scumble_io::certificate::Verified;
 use scumble_io::check::Checked;
 use scumble_io::compare::{Compared, Row};
 use scumble_io::estimate::{Estimate, Estimated};
@@ -295,6 +296,46 @@ fn exposure(e: &Exposure) -> String {
     let from = if e.releases.is_empty() { String::new() } else { format!("; given by {}", e.releases.join(", ")) };
     let because: String = e.because.iter().map(|line| format!("      {line}\n")).collect();
     format!("    {who}: {what}{from}\n{because}")
+}
+
+/// The answer of `verify`.
+pub fn verified(a: &Verified) -> String {
+    let m = &a.certificate.measured;
+    let mut out = match a.holds {
+        true => format!("True: everything that can be checked of {} is as certified.\n\n", a.release),
+        false => format!("FALSE: {} is not as certified.\n\n", a.release),
+    };
+    let s = &m.singling_out;
+    let mut rows = vec![
+        ["in the words of WP216", "highest", "average", ""].map(str::to_owned).to_vec(),
+        vec![
+            "singling out".into(),
+            number(&s.highest),
+            number(&s.average),
+            format!("{} in {}", counted(s.records, "record", "records"), counted(s.classes, "class", "classes")),
+        ],
+    ];
+    for i in &m.inference {
+        let fewest = i.possible.first().map_or(0, |p| p.values);
+        let left = format!("at least {} possible", counted(fewest, "value is", "values are"));
+        rows.push(vec![format!("inference, {}", i.attribute), number(&i.highest), number(&i.average), left]);
+    }
+    out.push_str(&table(&rows));
+    let wrong: Vec<_> = a.checked.iter().filter(|c| !c.holds).collect();
+    let _ = writeln!(
+        out,
+        "\n  {}, {} true",
+        counted(a.checked.len() as u64, "claim", "claims"),
+        a.checked.len() - wrong.len()
+    );
+    for c in wrong {
+        let _ = writeln!(out, "  {}: certified {}, found {}", c.claim, c.said, c.found);
+    }
+    for claim in &a.unchecked {
+        let _ = writeln!(out, "  not checked, the publisher's word: {claim}");
+    }
+    let _ = writeln!(out, "\n  {}", a.certificate.statement);
+    out
 }
 
 /// Up to four digits that matter.

@@ -1,12 +1,15 @@
 //! Attacks on releases on disk, by an adversary who knows what is given to her.
 
+mod as_tests;
 mod conditions;
 mod found;
 mod material;
 
 use crate::answer::VERSION;
 use crate::publisher::{Clock, Watcher, write_whole};
-pub(crate) use conditions::{Figures, conditions, failed};
+pub use as_tests::Tests;
+pub use conditions::{Figures, Tested};
+pub(crate) use conditions::{conditions, test};
 use found::told;
 pub(crate) use material::{Material, read};
 use scumble::attack::{Attack, Chart, Figure, Membership, Scene};
@@ -70,10 +73,21 @@ pub struct Attacked {
     pub attacks: Vec<Outcome>,
     /// Conditions of `--fail-on` that are met.
     pub failed: Vec<String>,
+    /// Every condition with the figures that it was held against.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Tested>,
     /// What the reader should know.
     pub warnings: Vec<String>,
     /// Seconds per phase: `read` (with locating people), each attack by its name, and `total`.
     pub seconds: BTreeMap<&'static str, f64>,
+}
+
+impl Attacked {
+    /// As tests.
+    pub fn tests(&self) -> Tests<'_> {
+        let figures = self.attacks.iter().map(|o| (o.attack.as_str(), &o.figures)).collect();
+        Tests { attacked: self.releases.clone(), figures, conditions: &self.conditions }
+    }
 }
 
 /// What an attack came to.
@@ -179,13 +193,14 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
     }
     let results: Vec<Outcome> = results.into_iter().map(|(r, _)| r).collect();
     let figures: Vec<Figures<'_>> = results.iter().map(|r| (r.attack.as_str(), &r.figures)).collect();
-    let failed = failed(&conditions, &figures)?;
+    let conditions = test(&conditions, &figures)?;
     Ok(Attacked {
         version: VERSION,
         releases: options.releases.iter().map(|r| r.display().to_string()).collect(),
         attribute: scene.attribute.clone(),
         attacks: results,
-        failed,
+        failed: conditions.iter().filter(|t| t.met).map(Tested::words).collect(),
+        conditions,
         warnings: material.warnings.iter().cloned().chain(skipped).collect(),
         seconds: clock.seconds,
     })

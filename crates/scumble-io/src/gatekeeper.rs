@@ -2,6 +2,8 @@
 //! that nothing is published without an entry.
 
 use crate::answer::{Passage, Published, Reason};
+use crate::headroom::Left;
+use crate::ledger::Key;
 use crate::ledger::{
     Access, Counts, Described, Entry, Groups, Kept, Ledger, New, Place, Recollection, Verdict, Whereabouts, hex,
     machine, now, pseudonyms, tags,
@@ -74,8 +76,15 @@ impl Gatekeeper {
             self.enter(Access::Write { wait: options.wait, make: true })?;
         }
         let attributes: Vec<String> = policy.sensitive().map(|a| a.name.clone()).collect();
-        let Some(ledger) = &mut self.ledger else { return Ok(()) };
-        if policy.attributes.iter().any(|a| a.person) {
+        let persons = policy.attributes.iter().any(|a| a.person);
+        let Some(ledger) = &mut self.ledger else {
+            // A dry run where nothing was published yet, and a gate that looks at the release alone.
+            if persons && self.place.is_some() {
+                self.recollection = Some(Recollection::nothing(Key::passing()?));
+            }
+            return Ok(());
+        };
+        if persons {
             options.watcher.phase("reading the ledger");
             let progress = |done, total| options.watcher.at(done, total);
             self.recollection = Some(Recollection::load(ledger, &attributes, &progress)?);
@@ -86,6 +95,33 @@ impl Gatekeeper {
             );
         }
         Ok(())
+    }
+
+    /// Remembers a release as if it were published.
+    pub fn imagine(&mut self, new: &New<'_>) {
+        if let Some(recollection) = &mut self.recollection {
+            recollection.imagine(new);
+        }
+    }
+
+    /// Number of earlier releases that share people with a new one.
+    pub fn shared(&self, new: &New<'_>) -> usize {
+        self.recollection.as_ref().map_or(0, |r| r.shared(&new.people))
+    }
+
+    /// How many values what was published before leaves possible for the people of a new release.
+    pub fn left(&self, new: &New<'_>) -> Result<Vec<Left>, Problems> {
+        let Some(recollection) = &self.recollection else { return Ok(Vec::new()) };
+        let mut all = Vec::new();
+        for (i, attribute) in published(&new.release.sensitive).iter().enumerate() {
+            let left = scumble::gate::left(&recollection.memory(new, i).0)?;
+            all.extend(left.into_iter().map(|(values, people)| Left {
+                attribute: attribute.name.clone(),
+                values,
+                people,
+            }));
+        }
+        Ok(all)
     }
 
     /// What is remembered, for an algorithm that publishes again.
@@ -102,7 +138,7 @@ impl Gatekeeper {
         target: &Path,
         seed: u64,
     ) -> Option<New<'a>> {
-        let key = self.ledger.as_ref()?.key();
+        let key = self.recollection.as_ref()?.key();
         let people = pseudonyms(key, extract.persons.as_ref()?);
         let groups = Rows::new(extract, &made.form, &extract.layout, seed).class_of();
         let attributes = published(&extract.table.sensitive);

@@ -17,6 +17,7 @@ mod sqlite;
 mod store;
 
 pub use entry::{Described, Entry, Kept, Place, Row, Verdict, hex};
+pub(crate) use files::label;
 pub use files::{Counts, Groups, Members, read_places, write_places};
 pub use key::{Key, Pseudonym};
 pub(crate) use memory::{New, Recollection, pseudonyms, tags};

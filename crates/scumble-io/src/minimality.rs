@@ -1,7 +1,7 @@
 //! The minimality attack on what a policy makes of its data.
 
 use crate::answer::VERSION;
-use crate::attack::{Adversary, Attacked, Outcome, conditions, failed, given};
+use crate::attack::{Adversary, Attacked, Outcome, Tested, conditions, given, test};
 use crate::publisher::{Clock, Watcher, base_of, carry_out, read_policy};
 use scumble::attack::Figure;
 use scumble::attack::minimality::{Maker, Minimality, Options as Runs, minimality};
@@ -89,13 +89,14 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
         findings: findings(&found, |code| table.sensitive[attribute].taxonomy.leaf(code), options.show_values),
         notes: notes(&found),
     };
-    let failed = failed(&limits, &[(MINIMALITY.name, &outcome.figures)])?;
+    let conditions = test(&limits, &[(MINIMALITY.name, &outcome.figures)])?;
     Ok(Attacked {
         version: VERSION,
         releases: vec![options.policy.display().to_string()],
         attribute: names[attribute].to_owned(),
         attacks: vec![outcome],
-        failed,
+        failed: conditions.iter().filter(|t| t.met).map(Tested::words).collect(),
+        conditions,
         warnings: carried.answer.warnings.clone(),
         seconds: clock.seconds,
     })

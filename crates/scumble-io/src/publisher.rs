@@ -4,10 +4,12 @@
 //! what was judged, and judged once more, before the folder gets its name.
 
 use crate::anatomized::{Layout, Tables, Told};
-use crate::answer::{Groups, Model, Perturbed, Published, Reason, Record, Remedy, VERSION};
+use crate::answer::{Groups, Model, Passage, Perturbed, Published, Reason, Record, Remedy, VERSION};
+use crate::certificate::{self, Certificate};
 use crate::check::{Labelled, classes_of};
 use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::gatekeeper::Gatekeeper;
+use crate::ledger::hex;
 use crate::manifest::{self, Anatomized, Counterfeits, Data, Manifest, Method};
 use crate::repair;
 use crate::source::{self, Cell, Extract, Place, beside};
@@ -22,6 +24,7 @@ use scumble::release::{Form, Release, Shape};
 use scumble::table::published;
 use scumble::taxonomy::{Rule, write_rows};
 use scumble::utility::{self, METRICS};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -630,11 +633,33 @@ impl Job<'_> {
         let given = attributes.filter(|a| self.rule(&a.name).is_some_and(manifest::is_given));
         let mut files = vec![(manifest::FILE.to_owned(), json + "\n")];
         files.extend(given.map(|a| (manifest::taxonomy_path(&a.name), write_rows(&a.taxonomy.rows()))));
+        files.push((certificate::FILE.to_owned(), self.certificate(written, hashes, &files)?));
         // At once, because every file waits for the disk.
         files.par_iter().try_for_each(|(name, text)| {
             let path = folder.join(name);
             write_durably(&path, text).map_err(|e| write::failed(&path, &e))
         })
+    }
+
+    /// What an outsider can check: the text of the certificate.
+    fn certificate(
+        &self,
+        written: &[Written<'_>],
+        hashes: &[(String, u64)],
+        others: &[(String, String)],
+    ) -> Result<String, Problems> {
+        let data = written.iter().zip(hashes).map(|(w, (sha256, _))| (w.name.clone(), sha256.clone()));
+        let notes = others.iter().map(|(name, text)| (name.clone(), hex(&Sha256::digest(text))));
+        let models = self.answer.models.iter().map(Model::public).collect();
+        // Who else was given what is nobody's business but the publisher's.
+        let told = |p: &&Passage| p.adversary == "everybody" || self.policy.recipients.contains(&p.adversary);
+        let passages: Vec<Passage> = self.answer.gate.iter().filter(told).cloned().collect();
+        let gate = (&self.policy.gate, &passages[..]);
+        let certificate =
+            Certificate::new(&self.made.release, self.id.clone(), data.chain(notes).collect(), models, gate);
+        serde_json::to_string_pretty(&certificate)
+            .map(|json| json + "\n")
+            .map_err(|e| Problem::new(format!("the certificate cannot be written: {e}")).into())
     }
 
     fn rule(&self, name: &str) -> Option<&Rule> {

@@ -6,7 +6,7 @@
 //! not; otherwise its decimals tell), `note` (not read).
 
 use crate::answer::{Number, VERSION};
-use crate::attack::{Figures, conditions, failed, given};
+use crate::attack::{Figures, Tested, Tests, conditions, given, test};
 use crate::columns::{self, Columns, ReadOptions};
 use crate::publisher::Watcher;
 use crate::source::to_register;
@@ -47,6 +47,17 @@ pub struct Attacked {
     pub attacks: Vec<Outcome>,
     /// Conditions of `--fail-on` that are met.
     pub failed: Vec<String>,
+    /// Every condition with the figures that it was held against.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Tested>,
+}
+
+impl Attacked {
+    /// As tests.
+    pub fn tests(&self) -> Tests<'_> {
+        let figures = self.attacks.iter().map(|o| (o.attack, &o.figures)).collect();
+        Tests { attacked: vec![self.statistics.clone()], figures, conditions: &self.conditions }
+    }
 }
 
 /// What an attack came to.
@@ -146,8 +157,9 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
         });
     }
     let figures: Vec<Figures<'_>> = outcomes.iter().map(|o| (o.attack, &o.figures)).collect();
-    let failed = failed(&conditions, &figures)?;
-    Ok(Attacked { version: VERSION, statistics: file, attacks: outcomes, failed })
+    let conditions = test(&conditions, &figures)?;
+    let failed = conditions.iter().filter(|t| t.met).map(Tested::words).collect();
+    Ok(Attacked { version: VERSION, statistics: file, attacks: outcomes, failed, conditions })
 }
 
 fn wanted(names: &[String], with: &[String]) -> Result<Vec<(&'static str, Method)>, Problems> {

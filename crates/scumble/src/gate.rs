@@ -16,6 +16,7 @@ pub use memory::{Adversary, Memory, Remembered, adversaries};
 
 use crate::exact::Ratio;
 use crate::problem::Problem;
+use std::collections::BTreeMap;
 
 /// What the whole history may reveal.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +86,12 @@ impl Panelist {
 /// The strongest belief about everybody, by number of the person: a value and how much it is believed in; zero for
 /// whoever it says nothing about.
 pub type Strongest = Vec<(u32, f64)>;
+
+/// How many values what was published before leaves possible for the people of the new release: so many people for each
+/// number of values. Those of whom nothing was published are not counted.
+pub fn left(memory: &Memory) -> Result<BTreeMap<u64, u64>, Problem> {
+    learn::left(memory)
+}
 
 /// What everybody learns who has the new release, which is the memory's last. `definetti` is the belief of
 /// [`Panelist::DeFinetti`], if she is on the panel.

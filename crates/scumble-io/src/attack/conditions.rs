@@ -2,6 +2,7 @@
 
 use scumble::catalogue::did_you_mean;
 use scumble::problem::{Problem, Problems};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A condition on a figure.
@@ -45,21 +46,40 @@ pub(crate) fn conditions(texts: &[String]) -> Result<Vec<Condition>, Problems> {
 }
 
 /// Figures of an attack by name.
-pub(crate) type Figures<'a> = (&'a str, &'a BTreeMap<String, f64>);
+pub type Figures<'a> = (&'a str, &'a BTreeMap<String, f64>);
 
-/// The conditions that are met by the figures of attacks.
-pub(crate) fn failed(conditions: &[Condition], figures: &[Figures<'_>]) -> Result<Vec<String>, Problems> {
+/// A condition and a figure that it was held against.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tested {
+    /// The condition as it was written.
+    pub condition: String,
+    /// The attack whose figure it is.
+    pub attack: String,
+    /// The figure.
+    pub value: f64,
+    /// Whether the condition is met: then the test has failed.
+    pub met: bool,
+}
+
+impl Tested {
+    /// In words.
+    pub fn words(&self) -> String {
+        format!("{}: {} is {}", self.condition, self.attack, self.value)
+    }
+}
+
+/// Holds the conditions against the figures of attacks.
+pub(crate) fn test(conditions: &[Condition], figures: &[Figures<'_>]) -> Result<Vec<Tested>, Problems> {
     let mut problems = Problems::default();
-    let mut failed = Vec::new();
+    let mut tested = Vec::new();
     for c in conditions {
         let mut seen = false;
         for (attack, figures) in figures.iter().filter(|(name, _)| c.attack.as_ref().is_none_or(|a| a == name)) {
             let Some(&value) = figures.get(&c.figure) else { continue };
             seen = true;
             let beyond = if c.above { value > c.limit } else { value < c.limit };
-            if beyond || c.or_equal && value == c.limit {
-                failed.push(format!("{}: {attack} is {value}", c.text));
-            }
+            let met = beyond || c.or_equal && value == c.limit;
+            tested.push(Tested { condition: c.text.clone(), attack: (*attack).to_owned(), value, met });
         }
         if !seen {
             let known = figures.iter().flat_map(|(_, figures)| figures.keys().map(String::as_str));
@@ -67,5 +87,5 @@ pub(crate) fn failed(conditions: &[Condition], figures: &[Figures<'_>]) -> Resul
             problems.push(problem.hint(did_you_mean(&c.figure, known)));
         }
     }
-    problems.or(failed)
+    problems.or(tested)
 }

@@ -53,16 +53,20 @@ pub struct Counts {
     pub groups: Vec<Vec<(u32, u64)>>,
 }
 
+/// What a class of a release is called.
+pub(crate) fn label(release: &Release, class: usize) -> String {
+    match release.shape {
+        Shape::Groups => format!("group {}", class + 1),
+        _ => format!("class {}", release.labels(&release.classes[class]).join(" · ")),
+    }
+}
+
 impl Groups {
     /// The groups of a release.
     pub fn of(release: &Release) -> Groups {
-        let label = |(i, class)| match release.shape {
-            Shape::Groups => format!("group {}", i + 1),
-            _ => format!("class {}", release.labels(class).join(" · ")),
-        };
         let n = release.classes.len();
         Groups {
-            labels: release.classes.iter().enumerate().map(label).collect(),
+            labels: (0..n).map(|i| label(release, i)).collect(),
             sizes: release.classes.iter().map(|c| c.count).collect(),
             counterfeits: (0..n).map(|i| release.counterfeits_in(i)).collect(),
         }

@@ -85,6 +85,13 @@ impl Key {
         }
     }
 
+    /// A key that is kept nowhere, for what is only tried out.
+    pub fn passing() -> Result<Key, Problems> {
+        let mut bytes = [0u8; 32];
+        getrandom::fill(&mut bytes).map_err(|e| Problem::new(format!("the system gives no randomness: {e}")))?;
+        Ok(Key::of(&bytes))
+    }
+
     fn of(bytes: &[u8]) -> Key {
         Key(Hmac::new_from_slice(bytes).unwrap_or_else(|_| unreachable!("a key of any length will do")))
     }

@@ -113,6 +113,30 @@ impl Recollection {
         Ok(Recollection { releases, key: ledger.key().clone() })
     }
 
+    /// Nothing is remembered yet.
+    pub fn nothing(key: Key) -> Recollection {
+        Recollection { releases: Vec::new(), key }
+    }
+
+    /// Remembers a release as if it were published.
+    pub fn imagine(&mut self, new: &New<'_>) {
+        let attributes: Vec<String> = published(&new.release.sensitive).iter().map(|a| a.name.clone()).collect();
+        self.releases.push(Past {
+            name: new.name.clone(),
+            recipients: new.recipients.clone(),
+            members: new.members(),
+            places: None,
+            groups: Groups::of(new.release),
+            counts: attributes.iter().cloned().zip(Counts::of(new.release)).collect(),
+            attributes,
+        });
+    }
+
+    /// The key that makes pseudonyms.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
     /// Number of releases that share people with these.
     pub fn shared(&self, people: &[Pseudonym]) -> usize {
         let mut people = people.to_vec();

@@ -9,6 +9,7 @@ use crate::inference::worlds::{Options, Worlds, worlds};
 use crate::inference::{Contradiction, Evidence, Failure, Inference, Located, Outcome, Source, infer};
 use crate::problem::Problem;
 use hashbrown::HashMap;
+use std::collections::BTreeMap;
 
 /// Reasons are given for so many kinds of people.
 const EXPLAINED: usize = 3;
@@ -196,6 +197,22 @@ pub(super) fn look(
         seen.breaches.clear();
     }
     Ok(seen)
+}
+
+/// How many values earlier releases leave possible for the people of the new one.
+pub(super) fn left(memory: &Memory) -> Result<BTreeMap<u64, u64>, Problem> {
+    let mut left = BTreeMap::new();
+    let Some(new) = memory.releases.len().checked_sub(1) else { return Ok(left) };
+    let earlier: Vec<usize> = (0..new).collect();
+    let gate = Gate { panel: Vec::new(), ..Gate::default() };
+    let before = learn(memory, &gate, &earlier)?;
+    let known = before.everything(&gate);
+    for (person, _) in memory.releases[new].place.iter().enumerate().filter(|(_, place)| **place != 0) {
+        let values = known[before.crowd.kind_of[person] as usize].candidates;
+        *left.entry(values).or_default() += u64::from(values > 0);
+    }
+    left.remove(&0);
+    Ok(left)
 }
 
 /// What the new release makes worse than the gate allows for people of whom this was and is known.

@@ -1,0 +1,352 @@
+//! The certificate of a release: what was measured, so that an outsider can measure it again from the published data alone.
+//!
+//! It uses the words of the Article 29 Working Party's opinion 05/2014 (singling out, linkability, inference) and claims
+//! what was measured, never that the data are anonymous in the sense of any law. What only the publisher can know, because
+//! it takes the ledger, is in it as the publisher's word and is said to be so.
+
+use crate::answer::{Model, Number, Passage, VERSION};
+use crate::check;
+use crate::columns::ReadOptions;
+use crate::ledger::{Verdict, hex};
+use crate::manifest;
+use crate::publisher::Watcher;
+use scumble::exact::Ratio;
+use scumble::gate::Gate;
+use scumble::problem::{Problem, Problems};
+use scumble::release::Release;
+use scumble::table::{Attribute, published};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Name of the file.
+pub const FILE: &str = "certificate.json";
+
+/// The certificate.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Certificate {
+    /// Version of this format.
+    pub version: u32,
+    /// What wrote it, with its version.
+    pub made_by: String,
+    /// What it is and what it is not.
+    pub statement: String,
+    /// What the publisher's ledger calls the release.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub release: Option<String>,
+    /// SHA-256 of every file of the release but this one.
+    pub files: BTreeMap<String, String>,
+    /// Promises with measured values.
+    pub models: Vec<Model>,
+    /// What follows from the published data.
+    #[serde(flatten)]
+    pub measured: Measured,
+    /// What the release tells together with earlier ones: the publisher's word.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub linkability: Option<Linkability>,
+}
+
+/// What follows from the published data alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// How far people can be told apart.
+    pub singling_out: SinglingOut,
+    /// What can be inferred about them, for each sensitive attribute.
+    pub inference: Vec<Inferred>,
+}
+
+/// How far people can be told apart by their quasi-identifiers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SinglingOut {
+    /// Records.
+    pub records: u64,
+    /// Sets of records that cannot be told apart.
+    pub classes: u64,
+    /// Records in the smallest.
+    pub smallest: u64,
+    /// Records that are alone in theirs.
+    pub alone: u64,
+    /// The highest risk of finding a person's record, for somebody who knows that she is in the data.
+    pub highest: Number,
+    /// The average over all records.
+    pub average: Number,
+}
+
+/// What can be inferred about a sensitive attribute from the class of a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inferred {
+    /// The attribute.
+    pub attribute: String,
+    /// For each number of values: how many records have so many possible ones. A value is possible for a record if its
+    /// class shows it: then there is a way to give the values of the class to its records in which this one has it.
+    pub possible: Vec<Possible>,
+    /// Values that are excluded: pairs of a record and a value of the release that its class does not show.
+    pub excluded: u64,
+    /// The highest share of a value among the values of a class: the belief of somebody who knows nothing else.
+    pub highest: Number,
+    /// The average over all records of the share of their class's commonest value.
+    pub average: Number,
+    /// The facts that prove the fewest possible values: what such a class shows, with counts.
+    pub fewest: Fewest,
+}
+
+/// Records with so many possible values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Possible {
+    /// Values.
+    pub values: u64,
+    /// Records.
+    pub records: u64,
+}
+
+/// A class with the fewest possible values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fewest {
+    /// How it is found among the data: its region, or its number.
+    pub class: String,
+    /// Its values with their counts.
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// What was looked at together with earlier releases.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Linkability {
+    /// That it cannot be checked from this release, and how it could be.
+    pub note: String,
+    /// Who was on the panel.
+    pub panel: Vec<String>,
+    /// What was allowed.
+    pub thresholds: BTreeMap<String, String>,
+    /// What every adversary learns.
+    pub adversaries: Vec<Verdict>,
+}
+
+const STATEMENT: &str = "What was measured on this release, in the terms of WP216: singling out, linkability, inference. It can \
+    be measured again from the published files with `scumble verify`. It is not a statement that the data are anonymous in the \
+    sense of any law: that depends on who holds them and on what else is known.";
+
+const NOTE: &str = "The publisher's word: it takes the publisher's record of who is in which release. Somebody who has the \
+    releases and a register of the people can repeat it with `scumble attack inference`.";
+
+impl Certificate {
+    /// The certificate of a release whose files have these hashes.
+    pub(crate) fn new(
+        release: &Release,
+        id: Option<String>,
+        files: BTreeMap<String, String>,
+        models: Vec<Model>,
+        gate: (&Gate, &[Passage]),
+    ) -> Certificate {
+        let (gate, passages) = gate;
+        let linkability = (!passages.is_empty()).then(|| Linkability {
+            note: NOTE.into(),
+            panel: gate.panel.iter().map(|p| p.name().to_owned()).collect(),
+            thresholds: thresholds(gate),
+            adversaries: passages.iter().map(Verdict::from).collect(),
+        });
+        Certificate {
+            version: VERSION,
+            made_by: format!("scumble {}", env!("CARGO_PKG_VERSION")),
+            statement: STATEMENT.into(),
+            release: id,
+            files,
+            models,
+            measured: Measured::of(release),
+            linkability,
+        }
+    }
+
+    /// Reads the certificate of a release's folder.
+    pub fn read(folder: &Path) -> Result<Certificate, Problems> {
+        let path = folder.join(FILE);
+        let text = std::fs::read_to_string(&path).map_err(|e| {
+            Problem::new(format!("`{}` cannot be read: {}", path.display(), crate::describe(&e)))
+                .hint("give the folder of a release that was made with a certificate")
+        })?;
+        let certificate: Certificate = serde_json::from_str(&text)
+            .map_err(|e| Problem::new(format!("`{}`, line {}: not a certificate: {e}", path.display(), e.line())))?;
+        if certificate.version > VERSION {
+            let message =
+                format!("`{}` has version {}, newer than this scumble knows", path.display(), certificate.version);
+            return Err(Problem::new(message).hint("use a newer scumble").into());
+        }
+        Ok(certificate)
+    }
+}
+
+fn thresholds(gate: &Gate) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::from([("certain".to_owned(), gate.certain.to_string())]);
+    all.extend(gate.candidates.map(|n| ("candidates".to_owned(), n.to_string())));
+    all.extend(gate.posterior.map(|p| ("posterior".to_owned(), p.to_string())));
+    all.extend(gate.pvp.iter().map(|(confidence, share)| (format!("pvp {confidence}"), share.to_string())));
+    all
+}
+
+impl Measured {
+    /// Measures a release.
+    pub fn of(release: &Release) -> Measured {
+        let identities = release.identities();
+        let records: u64 = identities.iter().map(|c| c.count).sum();
+        let smallest = identities.iter().map(|c| c.count).min().unwrap_or(0);
+        let ratio = |a: u64, b: u64| Number::from(Ratio::new(a.into(), b.max(1).into()));
+        let attributes = published(&release.sensitive);
+        Measured {
+            singling_out: SinglingOut {
+                records,
+                classes: identities.len() as u64,
+                smallest,
+                alone: identities.iter().filter(|c| c.count == 1).count() as u64,
+                highest: ratio(1, smallest),
+                average: ratio(identities.len() as u64, records),
+            },
+            inference: (0..attributes.len()).map(|i| inferred(release, &attributes[i], i)).collect(),
+        }
+    }
+}
+
+fn inferred(release: &Release, attribute: &Attribute, i: usize) -> Inferred {
+    let all = release.distributions()[i].occurring.len() as u64;
+    let mut possible: BTreeMap<u64, u64> = BTreeMap::new();
+    let (mut excluded, mut records, mut highest) = (0, 0, Ratio::new(0, 1));
+    // Σ count · most / total, over the few totals that occur: exact without a common denominator of all classes.
+    let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
+    for class in &release.classes {
+        let histogram = &class.histograms[i];
+        let (distinct, total) = (histogram.distinct() as u64, histogram.total().max(1));
+        let most = histogram.0.iter().map(|&(_, n)| n).max().unwrap_or(0);
+        *possible.entry(distinct).or_default() += class.count;
+        excluded += class.count * (all - distinct);
+        records += class.count;
+        highest = highest.max(Ratio::new(most.into(), total.into()));
+        *sums.entry(total).or_default() += u128::from(class.count) * u128::from(most);
+    }
+    let least = possible.keys().next().copied().unwrap_or(0);
+    let those = (0..release.classes.len()).filter(|&at| release.classes[at].histograms[i].distinct() as u64 == least);
+    // The first by name: the order of classes is not part of what is published.
+    let first = those.map(|at| (crate::ledger::label(release, at), at)).min();
+    let fewest = first.map_or(Fewest { class: String::new(), counts: BTreeMap::new() }, |(class, at)| Fewest {
+        class,
+        counts: (release.classes[at].histograms[i].0.iter())
+            .map(|&(v, n)| (attribute.taxonomy.leaf(v).to_owned(), n))
+            .collect(),
+    });
+    let possible = possible.into_iter().map(|(values, records)| Possible { values, records }).collect();
+    // As a decimal: the exact sum of many fractions has no short name.
+    let mean = sums.iter().map(|(&total, &sum)| sum as f64 / total as f64).sum::<f64>() / records.max(1) as f64;
+    let average = Number { value: Some((mean * 1e9).round() / 1e9), exact: None };
+    Inferred { attribute: attribute.name.clone(), possible, excluded, highest: highest.into(), average, fewest }
+}
+
+/// Answer of `verify`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verified {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The release's folder.
+    pub release: String,
+    /// Whether every claim that can be checked is true.
+    pub holds: bool,
+    /// Claims that were checked.
+    pub checked: Vec<Checked>,
+    /// Claims that cannot be checked from the release: the publisher's word.
+    pub unchecked: Vec<String>,
+    /// The certificate.
+    pub certificate: Certificate,
+}
+
+/// A claim that was checked.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checked {
+    /// What is claimed.
+    pub claim: String,
+    /// What the certificate says.
+    pub said: String,
+    /// What was found.
+    pub found: String,
+    /// Whether it is true.
+    pub holds: bool,
+}
+
+/// Checks the certificate of a release from its folder alone.
+pub fn verify(folder: &Path, watcher: &dyn Watcher) -> Result<Verified, Problems> {
+    check::must_be_release(folder)?;
+    let certificate = Certificate::read(folder)?;
+    let mut checked = Vec::new();
+    for (name, said) in &certificate.files {
+        let found = std::fs::read(folder.join(name)).map(|bytes| hex(&Sha256::digest(bytes)));
+        let found = found.unwrap_or_else(|e| crate::describe(&e));
+        checked.push(claim(format!("file {name}"), said, &found));
+    }
+    let mut unchecked = Vec::new();
+    let options = check::Options {
+        quasi: Vec::new(),
+        sensitive: Vec::new(),
+        policy: None,
+        register: None,
+        population: None,
+        picture: None,
+        read: ReadOptions::default(),
+        show_values: false,
+        watcher,
+    };
+    let found = check::check(folder, &options)?;
+    for said in &certificate.models {
+        let same = |m: &&Model| (&m.name, &m.attribute, &m.on) == (&said.name, &said.attribute, &said.on);
+        let same = |m: &&Model| same(m) && m.parameters == said.parameters;
+        match found.promises.iter().find(same) {
+            Some(m) => checked.push(claim(model_name(said), &told(said), &told(m))),
+            None => unchecked.push(format!("{}: it takes something that is not published", model_name(said))),
+        }
+    }
+    let (release, _) = check::open(folder, &|_, _, _| Vec::new(), watcher)?;
+    compare(&certificate.measured, &Measured::of(&release), &mut checked);
+    if certificate.linkability.is_some() {
+        unchecked.push("what it tells together with earlier releases".into());
+    }
+    let id = manifest::read(folder)?.id;
+    checked.push(claim("release".into(), &format!("{:?}", certificate.release), &format!("{id:?}")));
+    let holds = checked.iter().all(|c| c.holds);
+    Ok(Verified { version: VERSION, release: folder.display().to_string(), holds, checked, unchecked, certificate })
+}
+
+fn claim(claim: String, said: &str, found: &str) -> Checked {
+    Checked { claim, said: said.to_owned(), found: found.to_owned(), holds: said == found }
+}
+
+fn model_name(m: &Model) -> String {
+    let about = m.attribute.as_ref().map_or(String::new(), |a| format!(" of {a}"));
+    let on = m.on.as_ref().map_or(String::new(), |on| format!(" on {}", on.join(", ")));
+    format!("{}{about}{on}", m.name)
+}
+
+fn told(m: &Model) -> String {
+    let measured = m.measured.exact.clone().or_else(|| m.measured.value.map(|v| v.to_string())).unwrap_or_default();
+    format!("{measured}, {}", if m.holds == Some(true) { "kept" } else { "broken" })
+}
+
+fn number(n: &Number) -> String {
+    n.exact.clone().or_else(|| n.value.map(|v| v.to_string())).unwrap_or_default()
+}
+
+fn compare(said: &Measured, found: &Measured, checked: &mut Vec<Checked>) {
+    let (a, b) = (&said.singling_out, &found.singling_out);
+    let mut each = |what: &str, a: String, b: String| checked.push(claim(what.to_owned(), &a, &b));
+    each("records", a.records.to_string(), b.records.to_string());
+    each("singling out: classes", a.classes.to_string(), b.classes.to_string());
+    each("singling out: smallest class", a.smallest.to_string(), b.smallest.to_string());
+    each("singling out: records alone", a.alone.to_string(), b.alone.to_string());
+    each("singling out: highest risk", number(&a.highest), number(&b.highest));
+    each("singling out: average risk", number(&a.average), number(&b.average));
+    each("inference: attributes", said.inference.len().to_string(), found.inference.len().to_string());
+    for (a, b) in said.inference.iter().zip(&found.inference) {
+        let mut each =
+            |what: &str, x: String, y: String| each(&format!("inference about {}: {what}", a.attribute), x, y);
+        each("attribute", a.attribute.clone(), b.attribute.clone());
+        each("records by possible values", format!("{:?}", a.possible), format!("{:?}", b.possible));
+        each("excluded", a.excluded.to_string(), b.excluded.to_string());
+        each("highest belief", number(&a.highest), number(&b.highest));
+        each("average belief", number(&a.average), number(&b.average));
+        each("class with the fewest values", format!("{:?}", a.fewest), format!("{:?}", b.fewest));
+    }
+}
