@@ -43,16 +43,35 @@ fn replay(page: &str) {
 
 /// A line without the seconds that it tells, which differ from run to run.
 fn timeless(line: &str) -> String {
-    let phases = ["read", "anonymize", "judge", "write", "verify", "total", "seconds"];
+    let line = &undated(line);
+    let phases = ["read", "anonymize", "judge", "attack", "repair", "write", "verify", "total", "seconds"];
     let elided = phases.iter().map(|p| format!("\"{p}\": ")).find(|key| line.trim_start().starts_with(key.as_str()));
     match line.find(|c: char| c != ' ').map(|indent| line.split_at(indent)) {
         Some((indent, rest)) if rest.starts_with("time: ") => format!("{indent}time: [..]\n"),
         Some((indent, rest)) if rest.starts_with("seconds  ") => format!("{indent}seconds  [..]\n"),
-        Some((indent, rest)) if elided.is_some() && !rest.contains('{') => {
+        Some((indent, rest)) if elided.is_some() && !rest.contains(['{', '[']) && rest.matches('"').count() == 2 => {
             format!("{indent}{}[..]\n", elided.unwrap_or_default())
         }
         _ => line.to_owned(),
     }
+}
+
+/// A line without moments, hashes of what holds moments, and places, which differ from run to run.
+fn undated(line: &str) -> String {
+    for (start, end) in [
+        ("  head: ", "\n"),
+        ("  written to    ", "\n"),
+        ("\"head\": ", "\n"),
+        ("\"machine\": ", "\n"),
+        ("\"folder\": ", "\n"),
+    ] {
+        if let Some(at) = line.find(start) {
+            return format!("{}[..]{end}", &line[..at + start.len()]);
+        }
+    }
+    let moment = |word: &str| word.len() == 20 && word.ends_with('Z') && word.as_bytes()[10] == b'T';
+    let word = line.split(|c: char| c.is_whitespace() || "\"),".contains(c)).find(|word| moment(word));
+    word.map_or_else(|| line.to_owned(), |word| line.replace(word, "[..]"))
 }
 
 /// The page cut before every `## `; what stands before the first is a section too.
@@ -123,6 +142,7 @@ pages! {
     witness: "witness.md",
     statistics: "statistics.md",
     attack: "attack.md",
+    ledger: "ledger.md",
 }
 
 /// The example in the repository is the one that the command writes.

@@ -6,7 +6,7 @@ use crate::headroom::Left;
 use crate::ledger::Key;
 use crate::ledger::{
     Access, Counts, Described, Entry, Groups, Kept, Ledger, New, Place, Recollection, Verdict, Whereabouts, hex,
-    machine, now, pseudonyms, tags,
+    machine, now, overtaken, pseudonyms, tags,
 };
 use crate::publisher::Options;
 use crate::source::{Extract, Place as Column};
@@ -70,15 +70,29 @@ impl Gatekeeper {
         Ok(())
     }
 
-    /// Makes the ledger if there is none yet, and reads what it remembers of the policy's sensitive attributes.
-    pub fn remember(&mut self, policy: &Policy, options: &Options<'_>) -> Result<(), Problems> {
-        if self.ledger.is_none() && !options.dry_run {
-            self.enter(Access::Write { wait: options.wait, make: true })?;
+    /// Makes the ledger if there is none yet: only for a release that is about to be written.
+    pub fn make(&mut self, options: &Options<'_>) -> Result<(), Problems> {
+        if self.ledger.is_some() || self.place.is_none() {
+            return Ok(());
         }
+        self.enter(Access::Write { wait: options.wait, make: true })?;
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        if ledger.given().next().is_some() {
+            // Somebody else was faster, and this release was not judged against hers.
+            return Err(overtaken(&ledger.name()));
+        }
+        if let Some(recollection) = &mut self.recollection {
+            *recollection = Recollection::nothing(ledger.key().clone());
+        }
+        Ok(())
+    }
+
+    /// Reads what the ledger remembers of the policy's sensitive attributes.
+    pub fn remember(&mut self, policy: &Policy, options: &Options<'_>) -> Result<(), Problems> {
         let attributes: Vec<String> = policy.sensitive().map(|a| a.name.clone()).collect();
         let persons = policy.attributes.iter().any(|a| a.person);
         let Some(ledger) = &mut self.ledger else {
-            // A dry run where nothing was published yet, and a gate that looks at the release alone.
+            // Nothing was published yet; the gate may still look at the release alone.
             if persons && self.place.is_some() {
                 self.recollection = Some(Recollection::nothing(Key::passing()?));
             }
@@ -237,7 +251,8 @@ impl Gatekeeper {
         seed: (u64, bool),
     ) -> Result<Option<Announced>, Problems> {
         let Some(ledger) = &mut self.ledger else { return Ok(None) };
-        let id = hex(&Sha256::digest(format!("{}\n{}", ledger.head(), seed.0))[..16]);
+        // The same for the same seed, and never the same twice in one ledger.
+        let id = hex(&Sha256::digest(format!("{}\n{text}\n{}", ledger.rows().len(), seed.0))[..16]);
         let members = new.map(|n| ledger.keep(&n.members().write()?)).transpose()?;
         let kept = Kept {
             members,
@@ -298,8 +313,10 @@ fn name_of(target: &Path) -> String {
 /// Why the gate refuses, and what would help.
 fn reasons(attribute: &str, seen: &Seen, show_values: bool) -> Vec<Reason> {
     let hint = (!show_values).then(|| "`--show-values` tells the values and the reasons".to_owned());
-    let reason = |broken: &String| Reason { message: format!("`{attribute}`: {broken}"), hint: hint.clone() };
-    seen.broken.iter().map(reason).collect()
+    let reason = |broken: &String| Reason { message: format!("`{attribute}`: {broken}"), hint: None };
+    let mut reasons: Vec<Reason> = seen.broken.iter().map(reason).collect();
+    reasons.last_mut().map(|last| last.hint = hint);
+    reasons
 }
 
 /// What somebody believes of everybody who learns from the new release how quasi-identifiers and values go together: the

@@ -32,6 +32,7 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::Store;
+pub(crate) use store::overtaken;
 
 /// Where a ledger is, and its key.
 #[derive(Clone, Debug)]

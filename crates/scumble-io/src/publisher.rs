@@ -231,7 +231,9 @@ fn repaired(refused: &mut Carried, found: Vec<repair::Repaired>, options: &Optio
     };
     remedies[0].applied = true;
     carried.answer.release = refused.answer.release.clone();
-    carried.answer.warnings.append(&mut refused.answer.warnings);
+    let known = &mut carried.answer.warnings;
+    refused.answer.warnings.retain(|w| !known.contains(w));
+    known.append(&mut refused.answer.warnings);
     carried.answer.remedies = remedies;
     Some(carried)
 }
@@ -264,6 +266,7 @@ impl Carried {
         let picture = options.picture.as_ref().map(|(file, names)| draw(&policy, &made.release, file, names.as_ref()));
         let picture = picture.transpose()?;
         if !options.dry_run {
+            keeper.make(options)?;
             let new = keeper.new_release(&policy, &extract, &made, target, seed);
             let seeded = (seed, options.seed.is_some());
             let announced = keeper.announce((&policy, text), new.as_ref(), &made, &answer, target, seeded)?;

@@ -92,13 +92,11 @@ enum Change {
 /// Changes worth trying.
 fn changes(policy: &Policy) -> Vec<Change> {
     let mut changes = Vec::new();
-    let counts = |name: &'static str| {
-        let asked = policy.requirements.iter().filter(|r| r.parameters.texts().contains_key(name));
-        asked.map(|r| r.parameters.count(name)).max()
-    };
+    let whole = |texts: &BTreeMap<String, String>, key: &str| texts.get(key).and_then(|t| t.parse::<u64>().ok());
     let own = policy.algorithm.parameters.texts();
-    let number = |key: &str| own.get(key).and_then(|t| t.parse::<u64>().ok());
-    let l = number("l").or(number("m")).or(counts("l")).unwrap_or(2).max(2);
+    let number = |key: &str| whole(&own, key);
+    let asked = policy.requirements.iter().filter_map(|r| whole(&r.parameters.texts(), "l")).max();
+    let l = number("l").or(number("m")).or(asked).unwrap_or(2).max(2);
     if policy.sensitive().count() == 1 {
         for (name, key) in [("history-guided", "l"), ("m-invariance", "m")] {
             if policy.algorithm.name != name {
@@ -115,7 +113,7 @@ fn changes(policy: &Policy) -> Vec<Change> {
     }
     for (i, requirement) in policy.requirements.iter().enumerate() {
         for key in ["k", "l"] {
-            let whole = requirement.parameters.texts().get(key).and_then(|t| t.parse::<u64>().ok());
+            let whole = whole(&requirement.parameters.texts(), key);
             changes.extend(
                 whole.into_iter().flat_map(|n| [Change::Stronger(i, key, 2 * n), Change::Stronger(i, key, 4 * n)]),
             );

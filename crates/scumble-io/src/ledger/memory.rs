@@ -276,7 +276,27 @@ fn number(earlier: &[&Past], attribute: &str, new: &New<'_>, index: usize) -> Pe
             }
         }
     }
-    people
+    people.in_order()
+}
+
+impl People {
+    /// The same, numbered by their rows; those without one stand last.
+    fn in_order(mut self) -> People {
+        let key = |&i: &u32| match self.row_of[i as usize] {
+            Known::Row(row) => (0, row),
+            Known::Changed(row) => (1, row),
+            Known::Absent => (2, i),
+        };
+        let mut order: Vec<u32> = (0..self.number as u32).collect();
+        order.par_sort_unstable_by_key(key);
+        let mut number = vec![0u32; self.number];
+        (0u32..).zip(&order).for_each(|(new, &old)| number[old as usize] = new);
+        self.row_of = order.iter().map(|&old| self.row_of[old as usize]).collect();
+        self.pseudonym_of = order.iter().map(|&old| self.pseudonym_of[old as usize]).collect();
+        self.new.iter_mut().for_each(|n| *n = number[*n as usize]);
+        self.places.iter_mut().flatten().for_each(|(n, _)| *n = number[*n as usize]);
+        self
+    }
 }
 
 /// The codes of values among all values.

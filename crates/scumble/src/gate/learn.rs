@@ -98,7 +98,7 @@ pub enum What {
 pub struct Reason {
     /// As sentences.
     pub sentences: Vec<String>,
-    /// Indices of the releases that say so: those of the facts, and those in which the people are themselves.
+    /// Indices of the releases that it rests on.
     pub releases: Vec<usize>,
 }
 
@@ -470,22 +470,40 @@ impl Learnt {
             };
             let Ok(witness) = explainer.because(&self.found.forced, *kind, claim) else { continue };
             let person = self.crowd.kinds[*kind as usize].1;
-            let from = |w: &Witness| {
-                let facts = w.facts.iter().map(|&f| self.evidence.facts()[f as usize].source);
-                let told = facts.filter_map(|s| match s {
-                    Source::Published { release, .. } => Some(releases[release as usize]),
-                    Source::Known(_) => None,
-                });
-                // And where she is herself: the values of her groups say what she cannot have.
-                let hers = releases.iter().copied().filter(|&r| memory.releases[r].place[person as usize] != 0);
-                let mut told: Vec<usize> = told.chain(hers).collect();
-                told.sort_unstable();
-                told.dedup();
-                told
-            };
-            let (sentences, releases) = (explainer.sentences(&witness, &names), from(&witness));
+            let (sentences, releases) =
+                (explainer.sentences(&witness, &names), self.contributing(memory, releases, &witness, person));
             breach.reason = Some(Reason { sentences, releases });
         }
+    }
+
+    /// The releases that a witness rests on: those of its facts; those in which the person is herself; and those that say
+    /// of somebody else in the group of a fact that she does not have its value.
+    fn contributing(&self, memory: &Memory, releases: &[usize], witness: &Witness, person: u32) -> Vec<usize> {
+        let is_in = |r: usize, person: usize| memory.releases[r].place[person] != 0;
+        let mut told: Vec<usize> = releases.iter().copied().filter(|&r| is_in(r, person as usize)).collect();
+        for fact in &witness.facts {
+            let Source::Published { release, group, value } = self.evidence.facts()[*fact as usize].source else {
+                continue;
+            };
+            let here = &memory.releases[releases[release as usize]];
+            told.push(releases[release as usize]);
+            let inside = |p: &usize| {
+                let spot = here.place[*p].checked_sub(1).map(|spot| &here.spots[spot as usize]);
+                spot.is_some_and(|spot| spot.groups.contains(&group))
+            };
+            for other in (0..memory.people).filter(inside) {
+                let lacks = |r: &usize| {
+                    let there = &memory.releases[*r];
+                    let spot = there.place[other].checked_sub(1).map(|spot| &there.spots[spot as usize]);
+                    let shows = |g: &u32| there.groups[*g as usize].iter().any(|&(v, _)| v == value);
+                    spot.is_some_and(|spot| !spot.may_be_absent && !spot.groups.iter().any(shows))
+                };
+                told.extend(releases.iter().copied().filter(|r| lacks(r)));
+            }
+        }
+        told.sort_unstable();
+        told.dedup();
+        told
     }
 
     /// A value that the releases allow each by itself, and not together.
