@@ -608,6 +608,9 @@ impl Job<'_> {
         if written.len() > 2 {
             notes.push(COUNTERFEIT.to_owned());
         }
+        if self.extract.table.past.is_some() {
+            notes.push(AGAIN.to_owned());
+        }
         let person = policy.attributes.iter().any(|a| a.person);
         let seeded = self.options.seed.map(|_| "made with a given seed: for testing, not for publication".to_owned());
         let manifest = Manifest {
@@ -682,6 +685,10 @@ const ANATOMIZED: &[&str] = &[
      sensitive values of each group with their counts. Which record of a group has which value is not published.",
     "Quasi-identifiers are published as they are: whoever knows them of a person sees whether the person is in the table.",
 ];
+
+/// And of one that goes on from earlier ones.
+const AGAIN: &str = "Made with regard to earlier releases about the same people. Somebody whose sensitive value has changed since \
+                     counts as another person.";
 
 /// And what the recipient of one with counterfeits should.
 const COUNTERFEIT: &str = "Counterfeits: a third file says how many of the sensitive values of a group stand for nobody; which of them do is \

@@ -15,6 +15,7 @@ pub const PAPERS: &[(&str, &str)] = &[
     ("l-diversity-2007.md", include_str!("../../../papers/l-diversity-2007.md")),
     ("likeness-2012.md", include_str!("../../../papers/likeness-2012.md")),
     ("linking-2010.md", include_str!("../../../papers/linking-2010.md")),
+    ("m-invariance-2007.md", include_str!("../../../papers/m-invariance-2007.md")),
     ("microaggregation-2002.md", include_str!("../../../papers/microaggregation-2002.md")),
     ("mondrian-2006.md", include_str!("../../../papers/mondrian-2006.md")),
     ("multiple-quasi-identifiers-2010.md", include_str!("../../../papers/multiple-quasi-identifiers-2010.md")),

@@ -107,7 +107,7 @@ fn counterfeits_are_written_read_back_and_not_to_be_edited() {
             let answer = checked(&target).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(answer.keeps, Some(false));
             std::fs::write(&file, text.replace(",2", ",1")).expect("writable");
-            let problems = checked(&target).err().expect("another number").to_string();
+            let problems = checked(&target).expect_err("another number").to_string();
             assert!(
                 problems.contains("another number of records and counterfeits than of sensitive values"),
                 "{problems}"
@@ -115,7 +115,7 @@ fn counterfeits_are_written_read_back_and_not_to_be_edited() {
             assert!(problems.contains("its hash differs"), "{problems}");
         }
         std::fs::remove_file(&file).expect("is there");
-        let problems = checked(&target).err().expect("a file is missing").to_string();
+        let problems = checked(&target).expect_err("a file is missing").to_string();
         assert!(problems.contains("counterfeits"), "{problems}");
     }
 }

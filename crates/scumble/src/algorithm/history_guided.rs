@@ -112,6 +112,9 @@ impl Algorithm for HistoryGuided {
     }
 }
 
+/// A value, and the values with their counts of a group that has a place for it.
+type Place<'a> = (u32, &'a [(u32, u64)]);
+
 /// The groups of the newest release with who is still in them, and the others.
 struct Kept<'a> {
     table: &'a Table,
@@ -193,7 +196,7 @@ impl<'a> Kept<'a> {
     /// Gives people who return a place in a group that shows the same values as theirs did; the others are newcomers.
     fn return_home(&mut self) {
         let Some(past) = self.past.filter(|_| !self.returning.is_empty()) else { return };
-        let mut alike: HashMap<(u32, &[(u32, u64)]), Vec<u32>> = HashMap::new();
+        let mut alike: HashMap<Place<'_>, Vec<u32>> = HashMap::new();
         for (value, groups) in (0u32..).zip(&mut self.open) {
             for group in groups.drain(..) {
                 alike.entry((value, &past.groups[group as usize].values)).or_default().push(group);

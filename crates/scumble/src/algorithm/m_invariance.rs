@@ -29,7 +29,7 @@
 //! what was published unchanged. If the newcomers are too uneven for that, the algorithm refuses.
 //!
 //! Not covered: who knows that a person's value has changed, and that she is a newcomer therefore; who knows how values go
-//! with quasi-identifiers (see `anatomy`); and earlier releases that were made in another way, where groups showed a value
+//! with quasi-identifiers (see `anatomy`); who knows that people were held back because of their values; and earlier releases that were made in another way, where groups showed a value
 //! more often than another: those are refused. Quasi-identifiers are not protected at all.
 //!
 //! ## Cost
@@ -408,7 +408,8 @@ impl Job<'_> {
     /// A requirement that the group does not keep.
     fn broken(&self, of: &Group) -> Option<usize> {
         let class = self.class(of);
-        self.asked.iter().copied().find(|&i| !self.goal.keeps(i, &class))
+        // Not `keeps`: how many records a group needs at least is said for groups in which every value is somebody's.
+        self.asked.iter().copied().find(|&i| !self.goal.judge(i, &class).holds)
     }
 
     fn class(&self, of: &Group) -> EquivalenceClass {
