@@ -29,10 +29,11 @@ use scumble::inference::Located;
 use scumble::problem::{Problem, Problems};
 use scumble::taxonomy::iso_date;
 use sha2::{Digest, Sha256};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use store::Store;
 pub(crate) use store::overtaken;
+use store::{Store, lost};
 
 /// Where a ledger is, and its key.
 #[derive(Clone, Debug)]
@@ -151,6 +152,9 @@ impl Ledger {
             Access::Read => store.try_lock().unwrap_or(false),
         };
         let rows = store.entries()?;
+        if rows.is_empty() && store.keeps()? {
+            return Err(lost(&store.name()));
+        }
         if rows.is_empty() && !make {
             return Ok(None);
         }
@@ -261,6 +265,9 @@ impl Ledger {
         self.store.append(&row)?;
         self.rows.push(row);
         self.understand(number, entry.clone())?;
+        if matches!(entry, Entry::Intent(_) | Entry::Added(_)) {
+            self.tidy()?;
+        }
         Ok(number)
     }
 
@@ -294,7 +301,6 @@ impl Ledger {
     /// was announced on another machine stays open, and counts as published.
     fn resolve(&mut self) -> Result<(), Problems> {
         let open: Vec<Recorded> = self.releases.iter().filter(|r| r.standing == Standing::Announced).cloned().collect();
-        let mut abandoned = false;
         for release in open {
             let Place { machine: on, folder } = &release.described.place;
             if *on != machine() {
@@ -319,26 +325,27 @@ impl Ledger {
                 None => {
                     let because = "the run that announced it ended before it was written".into();
                     self.append(&Entry::Abandoned { intent, at, because })?;
-                    abandoned = true;
                     let word = "was announced by a run that ended before it was written; it was not published";
                     self.resolved.push(format!("`{}` {word}", release.described.name));
                 }
             }
         }
-        if abandoned { self.forget() } else { Ok(()) }
+        self.tidy()
     }
 
-    /// Forgets files that belong to no release that anybody may have had.
-    fn forget(&mut self) -> Result<(), Problems> {
-        let kept = self.releases.iter().filter(|r| r.standing != Standing::Abandoned);
-        let names: Vec<String> = kept.flat_map(|r| r.described.kept.names().cloned()).collect();
-        self.store.keep_only(&names)
+    /// Puts the files in order: those of releases that anybody may have had stay.
+    fn tidy(&mut self) -> Result<(), Problems> {
+        let (abandoned, others): (Vec<&Recorded>, _) =
+            self.releases.iter().partition(|r| r.standing == Standing::Abandoned);
+        let names = |of: Vec<&Recorded>| of.iter().flat_map(|r| r.described.kept.names().cloned()).collect();
+        let (named, forgotten): (HashSet<String>, HashSet<String>) = (names(others), names(abandoned));
+        self.store.tidy(&named, &forgotten)
     }
 
     /// Says that an announced release was not written after all.
     pub fn abandon(&mut self, intent: u64, because: &str) -> Result<(), Problems> {
         self.append(&Entry::Abandoned { intent, at: now(), because: because.into() })?;
-        self.forget()
+        self.tidy()
     }
 }
 
@@ -354,3 +361,6 @@ pub fn machine() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     if name.trim().is_empty() { "this machine".into() } else { name.trim().into() }
 }
+
+#[cfg(test)]
+mod tests;

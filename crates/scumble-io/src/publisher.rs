@@ -278,7 +278,7 @@ impl Carried {
                     keeper.abandon(announced, problems);
                 }
                 written?;
-                let entry = keeper.confirm(announced, target)?;
+                let entry = keeper.confirm(announced, target).map_err(|problems| unconfirmed(target, problems))?;
                 answer.recorded = keeper.name().map(|ledger| Record { ledger, entry });
             } else {
                 written?;
@@ -289,6 +289,18 @@ impl Carried {
         answer.seconds = clock.seconds;
         Ok(answer)
     }
+}
+
+/// The release is there, and the ledger could not be told.
+fn unconfirmed(target: &Path, mut problems: Problems) -> Problems {
+    problems.push(
+        Problem::new(format!(
+            "`{}` is complete and counts as published; only its confirmation is missing",
+            target.display()
+        ))
+        .hint("`scumble ledger list` adds it once the ledger can be written"),
+    );
+    problems
 }
 
 /// What `--replace` may remove: a release, or an empty folder. A folder of something else was named by mistake.

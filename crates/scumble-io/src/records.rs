@@ -281,7 +281,8 @@ pub fn verify(place: &Whereabouts, head: Option<&str>) -> Result<Verified, Probl
 /// Whether the data of a release are where they were written, and the same.
 fn in_place(r: &Recorded, all: &[Recorded], answer: &mut Verified) {
     let d = &r.described;
-    let replaced = all.iter().any(|other| other.described.replaces.as_ref() == Some(&d.id));
+    let by = |other: &Recorded| other.described.replaces.as_ref() == Some(&d.id);
+    let replaced = all.iter().any(|other| by(other) && other.standing != Standing::Abandoned);
     if r.standing != Standing::Published || d.place.machine != machine() || replaced {
         return;
     }

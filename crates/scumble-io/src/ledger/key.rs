@@ -7,7 +7,7 @@ use sha2::Sha256;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// 32 secret bytes.
 #[derive(Clone)]
@@ -22,6 +22,9 @@ const HEAD: &str = "scumble ledger key: keep it secret, and keep it; without it 
 impl Key {
     /// Reads the key, or makes one if there is none and there may be one.
     pub fn open(path: &Path, make: bool) -> Result<Key, Problems> {
+        if make {
+            remove_leftovers(path);
+        }
         match fs::read_to_string(path) {
             Ok(text) => Key::parse(path, &text),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound && make => Key::make(path),
@@ -69,14 +72,16 @@ impl Key {
             fs::create_dir_all(parent).map_err(|e| failed(&e))?;
         }
         // Complete or not there: a key of half a line would shut the ledger.
-        let partial = path.with_extension(format!("partial-{}", std::process::id()));
-        let written =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial).and_then(|mut file| {
+        let partial = partial(path, &std::process::id().to_string());
+        let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial).and_then(
+            |mut file| {
+                file.lock()?;
                 file.write_all(format!("{HEAD}\n{}\n", hex(&bytes)).as_bytes())?;
                 file.sync_all()?;
                 // Fails if somebody else was faster, whose key counts.
                 fs::hard_link(&partial, path)
-            });
+            },
+        );
         let _ = fs::remove_file(&partial);
         match written {
             Ok(()) => Ok(Key::of(&bytes)),
@@ -121,5 +126,24 @@ impl Key {
     pub fn tag(&self, person: Pseudonym, attribute: &str, value: &str) -> u32 {
         let mac = self.mac(&[b"value", &person.to_be_bytes(), attribute.as_bytes(), value.as_bytes()]);
         u32::from_be_bytes([mac[0], mac[1], mac[2], mac[3]])
+    }
+}
+
+/// What a key is called until it is complete.
+fn partial(path: &Path, by: &str) -> PathBuf {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".{name}.partial-{by}"))
+}
+
+/// Removes keys that runs were making when they were killed: nobody holds their lock.
+fn remove_leftovers(path: &Path) {
+    let pattern = partial(path, "");
+    let (Some(folder), Some(prefix)) = (pattern.parent(), pattern.file_name()) else { return };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    for file in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let ours = file.file_name().to_string_lossy().starts_with(&*prefix.to_string_lossy());
+        if ours && fs::File::open(file.path()).is_ok_and(|f| f.try_lock().is_ok()) {
+            let _ = fs::remove_file(file.path());
+        }
     }
 }

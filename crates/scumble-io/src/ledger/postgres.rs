@@ -9,6 +9,7 @@ use postgres::config::Host;
 use postgres::error::SqlState;
 use postgres::{Client, Config, Error, NoTls};
 use scumble::problem::{Problem, Problems};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,10 +44,14 @@ impl Postgres {
                 .hint("write it as `postgres://user@host:5432/database`")
         })?;
         let name = shown(&config);
-        if config.get_password().is_none() {
-            if let Some(password) = password(&config) {
-                config.password(password);
-            }
+        if config.get_password().is_some() {
+            // Policies are read by many, and so are the arguments of a process.
+            return Err(Problem::new(format!("the address of the ledger `{name}` holds a password"))
+                .hint("leave it out; give it in the environment variable `PGPASSWORD` or in a `.pgpass` file")
+                .into());
+        }
+        if let Some(password) = password(&config) {
+            config.password(password);
         }
         config.application_name(&format!("scumble, process {} on {}", std::process::id(), super::machine()));
         config.connect_timeout(Duration::from_secs(10));
@@ -55,6 +60,9 @@ impl Postgres {
                 .hint("is the server running, may you connect, and is `PGPASSWORD` or a password file set?")
         })?;
         let mut store = Postgres { client, name };
+        // The lock of a machine that is gone, and could not say so, is free after two minutes instead of two hours.
+        let alive = "SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 6";
+        store.run(|c| c.batch_execute(alive))?;
         Ok(store.prepare(make)?.then_some(store))
     }
 
@@ -70,7 +78,11 @@ impl Postgres {
             return Ok(version == newest);
         }
         self.lock(Duration::from_secs(60))?;
+        // Somebody else may have been faster.
         let version = self.version()?;
+        if version == newest {
+            return self.unlock().map(|()| true);
+        }
         let mut change = self.client.transaction().map_err(|e| trouble(&self.name, &e))?;
         let mut commands = String::from("CREATE TABLE IF NOT EXISTS scumble_ledger (version bigint NOT NULL);\n");
         if version > 0 {
@@ -166,8 +178,14 @@ impl Store for Postgres {
         Ok(rows.iter().flat_map(|r| r.get::<_, Vec<u8>>(0)).collect())
     }
 
-    fn keep_only(&mut self, hashes: &[String]) -> Result<(), Problems> {
-        self.run(|c| c.execute("DELETE FROM scumble_kept WHERE hash <> ALL($1)", &[&hashes])).map(drop)
+    fn keeps(&mut self) -> Result<bool, Problems> {
+        Ok(self.run(|c| c.query_one("SELECT EXISTS (SELECT FROM scumble_kept)", &[]))?.get(0))
+    }
+
+    fn tidy(&mut self, named: &HashSet<String>, _: &HashSet<String>) -> Result<(), Problems> {
+        // Entries and files are one database, which is restored as one: what no entry names belongs to none.
+        let named: Vec<&String> = named.iter().collect();
+        self.run(|c| c.execute("DELETE FROM scumble_kept WHERE hash <> ALL($1)", &[&named])).map(drop)
     }
 }
 

@@ -2,9 +2,10 @@
 //! publishes.
 
 use super::entry::Row;
-use super::store::{Store, held, overtaken, wait_for};
+use super::store::{RESTORE, Store, held, lost, overtaken, wait_for};
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use scumble::problem::{Problem, Problems};
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
@@ -35,6 +36,10 @@ impl Sqlite {
     /// Opens the ledger of a folder; `None` if there is none and none is to be made.
     pub fn open(folder: &Path, make: bool) -> Result<Option<Sqlite>, Problems> {
         let path = folder.join(DATABASE);
+        let empty = fs::metadata(&path).map_or(true, |m| m.len() == 0);
+        if empty && keeps(folder) {
+            return Err(lost(&folder.display().to_string()));
+        }
         if !path.exists() && !make {
             return Ok(None);
         }
@@ -119,6 +124,11 @@ impl Sqlite {
         self.folder.join("kept").join(format!("{hash}.parquet"))
     }
 
+    /// What the file is called until an entry names it.
+    fn unnamed(&self, hash: &str) -> PathBuf {
+        self.kept(hash).with_extension("unnamed")
+    }
+
     fn holder(&self) -> String {
         let text = fs::read_to_string(self.folder.join("lock")).unwrap_or_default();
         if text.trim().is_empty() { String::new() } else { format!(" ({})", text.trim()) }
@@ -172,42 +182,51 @@ impl Store for Sqlite {
     }
 
     fn put(&mut self, hash: &str, bytes: &[u8]) -> Result<(), Problems> {
-        let path = self.kept(hash);
         // A file of that name holds that: it got the name only when it was complete.
-        if path.exists() {
+        if self.kept(hash).exists() {
             return Ok(());
         }
-        let partial = path.with_extension("partial");
+        let path = self.unnamed(hash);
         let write = || {
-            let mut file = File::create(&partial)?;
+            let mut file = File::create(&path)?;
             file.write_all(bytes)?;
             file.sync_all()?;
-            fs::rename(&partial, &path)?;
             File::open(self.folder.join("kept"))?.sync_all()
         };
         write().map_err(|e| {
-            let _ = fs::remove_file(&partial);
+            let _ = fs::remove_file(&path);
             Problem::new(format!("the ledger `{}` cannot be written: {}", self.name(), crate::describe(&e))).into()
         })
     }
 
     fn get(&mut self, hash: &str) -> Result<Vec<u8>, Problems> {
         let path = self.kept(hash);
-        fs::read(&path).map_err(|e| {
+        // It has no name yet if the run that added its entry was killed then, and may get it at this moment.
+        let read = fs::read(&path).or_else(|_| fs::read(self.unnamed(hash))).or_else(|_| fs::read(&path));
+        read.map_err(|e| {
             Problem::new(format!("a file of the ledger, `{}`, cannot be read: {}", path.display(), crate::describe(&e)))
                 .hint("restore the ledger's folder from a copy; entries and files belong together")
                 .into()
         })
     }
 
-    fn keep_only(&mut self, hashes: &[String]) -> Result<(), Problems> {
+    fn keeps(&mut self) -> Result<bool, Problems> {
+        Ok(keeps(&self.folder))
+    }
+
+    fn tidy(&mut self, named: &HashSet<String>, forgotten: &HashSet<String>) -> Result<(), Problems> {
         let Ok(files) = fs::read_dir(self.folder.join("kept")) else { return Ok(()) };
         for path in files.flatten().map(|f| f.path()) {
-            let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-            if !hashes.contains(&stem) || path.extension().is_some_and(|e| e == "partial") {
-                // What cannot be removed does no harm.
-                let _ = fs::remove_file(&path);
-            }
+            let hash = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+            let unnamed = path.extension().is_some_and(|e| e == "unnamed");
+            // A file with its name that no entry knows is left alone: the database may be an older copy, and whoever puts
+            // the right one back needs it. What cannot be moved or removed does no harm.
+            let _ = match unnamed {
+                true if named.contains(&hash) => fs::rename(&path, self.kept(&hash)),
+                true => fs::remove_file(&path),
+                false if forgotten.contains(&hash) && !named.contains(&hash) => fs::remove_file(&path),
+                false => Ok(()),
+            };
         }
         Ok(())
     }
@@ -237,16 +256,18 @@ fn attempt(file: &mut File, name: &str) -> Result<bool, Problems> {
     }
 }
 
+/// Whether the folder holds files of entries.
+fn keeps(folder: &Path) -> bool {
+    fs::read_dir(folder.join("kept")).is_ok_and(|mut files| files.next().is_some())
+}
+
 /// What is wrong with the database.
 fn trouble(folder: &Path, e: &rusqlite::Error) -> Problems {
     let name = folder.display();
     let problem = match e.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Problem::new(format!(
-            "the ledger `{name}` is damaged: its database cannot be read"
-        ))
-        .hint(
-            "restore its folder from a copy; do not publish without it, because nobody would know what was published",
-        ),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            Problem::new(format!("the ledger `{name}` is damaged: its database cannot be read")).hint(RESTORE)
+        }
         Some(ErrorCode::DiskFull) => Problem::new(format!("the ledger `{name}` cannot be written: the disk is full")),
         Some(ErrorCode::ReadOnly) => Problem::new(format!("the ledger `{name}` cannot be written: it is read-only")),
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {

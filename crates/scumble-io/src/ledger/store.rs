@@ -2,6 +2,7 @@
 
 use super::entry::Row;
 use scumble::problem::{Problem, Problems};
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 /// A place that keeps a ledger. Everything that returns `Ok` is there after a power cut.
@@ -25,14 +26,18 @@ pub trait Store {
     /// Adds an entry. Refuses if there is one with its number.
     fn append(&mut self, row: &Row) -> Result<(), Problems>;
 
-    /// Keeps a file. One that is there is left as it is.
+    /// Keeps a file for an entry that is about to be added. One that is there is left as it is.
     fn put(&mut self, hash: &str, bytes: &[u8]) -> Result<(), Problems>;
 
     /// A file; its hash is checked by the caller.
     fn get(&mut self, hash: &str) -> Result<Vec<u8>, Problems>;
 
-    /// Forgets files that are not among those named: what was kept for a release that was never written.
-    fn keep_only(&mut self, hashes: &[String]) -> Result<(), Problems>;
+    /// Whether there are any files.
+    fn keeps(&mut self) -> Result<bool, Problems>;
+
+    /// Puts the files in order after entries were added or a run was killed: those of `named` stay, those of `forgotten` go,
+    /// and so does what was put for an entry that never came.
+    fn tidy(&mut self, named: &HashSet<String>, forgotten: &HashSet<String>) -> Result<(), Problems>;
 }
 
 /// Somebody else has the right to write.
@@ -41,6 +46,15 @@ pub fn held(name: &str, by: &str) -> Problems {
         .hint("wait until that is done; a release is judged against everything published before it")
         .into()
 }
+
+/// Files are kept only for entries, and there are none: a new ledger in its place would know nothing of what was published.
+pub fn lost(name: &str) -> Problems {
+    Problem::new(format!("the ledger `{name}` is damaged: its entries are gone")).hint(RESTORE).into()
+}
+
+/// What to do about a ledger that cannot be read.
+pub const RESTORE: &str =
+    "restore it from a copy; do not publish without it, because nobody would know what was published";
 
 /// Tries again and again until it works or time is up.
 pub fn wait_for(

@@ -40,7 +40,8 @@ fn published(folder: &Path, format: &str) -> PathBuf {
     let path = folder.join("policy.toml");
     let policy = read_policy(&path).unwrap_or_else(|e| panic!("{e}"));
     let mut clock = Clock::new();
-    let refused = carry_out(policy, folder, Some(1), false, &Silent, &mut clock).unwrap_or_else(|e| panic!("{e}"));
+    let refused = carry_out(policy, folder, Some(1), false, None, &Silent, &mut clock);
+    let refused = refused.unwrap_or_else(|e| panic!("{e}"));
     assert!(refused.made.is_none(), "without a past three people with Flu cannot be hidden");
     let Carried { policy, mut extract, mut answer, .. } = refused;
     let code = |text: &str| extract.table.sensitive[0].taxonomy.find(text).expect("in the taxonomy");
@@ -62,10 +63,14 @@ fn published(folder: &Path, format: &str) -> PathBuf {
         show_values: false,
         to: None,
         picture: None,
+        ledger: None,
+        key: None,
+        wait: Duration::ZERO,
+        repair: false,
         slot: Slot::default(),
         watcher: &Silent,
     };
-    let job = Job { policy: &policy, extract: &extract, made: &made, answer: &answer, options: &options };
+    let job = Job { policy: &policy, extract: &extract, made: &made, answer: &answer, id: None, options: &options };
     let target = folder.join("release");
     job.write(&target, 1, &mut clock).unwrap_or_else(|e| panic!("{e}"));
     target

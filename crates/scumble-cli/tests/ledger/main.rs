@@ -1,0 +1,8 @@
+//! The ledger when everything goes wrong: killed runs, two at once, damage, and places that cannot be written to.
+
+mod damage;
+mod kills;
+// The tests of ledgers on a server use what these do not.
+#[allow(dead_code)]
+mod place;
+mod together;
