@@ -11,6 +11,7 @@ pub mod compare;
 mod csv;
 pub mod dictionary;
 pub mod estimate;
+pub mod freeform;
 pub mod inspect;
 pub mod manifest;
 pub mod minimality;

@@ -86,6 +86,7 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
         told,
         top: Vec::new(),
         findings: findings(&found, |code| table.sensitive[attribute].taxonomy.leaf(code), options.show_values),
+        breaches: Vec::new(),
         notes: notes(&found),
     };
     let failed = failed(&limits, &[(MINIMALITY.name, &outcome.figures)])?;

@@ -23,6 +23,7 @@ pub mod catalogue;
 pub mod class;
 pub mod encode;
 pub mod exact;
+pub mod freeform;
 pub mod inference;
 pub mod model;
 pub mod papers;
