@@ -148,7 +148,9 @@ pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
     if let Some(policy) = arguments.policy {
         if !arguments.adversary.releases.is_empty() {
             let problem = Problem::new("`--policy` and `--release` go together only for `freeform`");
-            return Err(problem.hint("`minimality` attacks what the policy would publish; leave one of them out").into());
+            return Err(problem
+                .hint("`minimality` attacks what the policy would publish; leave one of them out")
+                .into());
         }
         return minimality(
             policy,
@@ -295,7 +297,11 @@ fn one(o: &Outcome, attribute: &str) -> String {
 fn adversary(o: &Outcome) -> String {
     if o.attack == scumble::catalogue::FREEFORM.name {
         let known = o.adversary.parameters.get("known").filter(|p| *p != "0");
-        let values = known.map_or_else(|| "any observable values".into(), |p| format!("at most {p} observable values"));
+        let values = match known.map(String::as_str) {
+            None => "any observable values".to_owned(),
+            Some("1") => "at most one observable value".into(),
+            Some(p) => format!("at most {p} observable values"),
+        };
         return format!("knows {values} of {}", o.adversary.knows.join(", "));
     }
     let Some(people) = o.people else { return "has nothing but what was published".into() };

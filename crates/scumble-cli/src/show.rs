@@ -334,7 +334,8 @@ pub fn checked(a: &Checked) -> String {
 fn freeform(f: &FreeformNote) -> String {
     let count = |name: &str| f.figures.get(name).map_or(0, |&n| n as u64);
     let known = f.parameters.get("known").filter(|p| *p != "0");
-    let known = known.map_or_else(String::new, |p| format!(", {p} values known at most"));
+    let values = |p: &str| if p == "1" { "one value".into() } else { format!("{p} values") };
+    let known = known.map_or_else(String::new, |p| format!(", {} known at most", values(p)));
     let mut out = format!(
         "\nFreeform attacks{known}: {}, {} of them minimal, about {}\n",
         counted(count("breaches"), "breach", "breaches"),

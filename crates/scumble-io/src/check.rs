@@ -361,8 +361,11 @@ fn from_policy(
         let (files, problems) = taxonomy_files(base, &attributes);
         problems.or(())?;
         let each = attributes.into_iter().zip(files);
-        let wanted = |(a, rows): (&AttributePolicy, _)| {
-            Wanted { name: a.name.clone(), rule: a.taxonomy.clone(), rows, freeform: a.freeform.clone() }
+        let wanted = |(a, rows): (&AttributePolicy, _)| Wanted {
+            name: a.name.clone(),
+            rule: a.taxonomy.clone(),
+            rows,
+            freeform: a.freeform.clone(),
         };
         Ok(each.map(wanted).collect())
     };
@@ -688,6 +691,7 @@ fn published_taxonomy(
     values.dedup();
     match (rule, rows) {
         (Rule::File { path, ordered }, Some(rows)) => Taxonomy::from_rows(path, rows, *ordered, has_missing),
+        (Rule::Nested(_), _) => Taxonomy::generate(rule, column, &[], has_missing),
         // A table in which every cell is suppressed has no leaf left; the root stands for itself.
         (rule, _) if values.is_empty() && !has_missing => Taxonomy::generate(&Rule::Flat, column, &[ROOT], false)
             .and_then(|t| if labels.is_empty() { Taxonomy::generate(rule, column, &[], true) } else { Ok(t) }),

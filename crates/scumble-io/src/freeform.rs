@@ -154,7 +154,9 @@ fn outcome(of: &Understood, options: &Options<'_>) -> Result<Outcome, Problems> 
     let figures = found.figures();
     let names = release.quasi.iter().map(|a| a.name.clone()).collect::<Vec<_>>();
     let knows = names.into_iter().enumerate().filter(|(i, _)| on.is_none_or(|on| on.contains(i)));
-    let notes = attack.thresholds.known.map(|p| format!("only knowledge of at most {p} values of a person was tried"));
+    let values = |p: usize| if p == 1 { "one value".into() } else { format!("{p} values") };
+    let notes =
+        attack.thresholds.known.map(|p| format!("only knowledge of at most {} of a person was tried", values(p)));
     Ok(Outcome {
         attack: ENTRY.name.into(),
         adversary: Adversary {
@@ -183,7 +185,8 @@ fn parameters(promised: Option<&Requirement>, options: &Options<'_>) -> Result<P
     }
     if promised.is_none() {
         for name in ["observability", "threat"].into_iter().filter(|name| !all.contains_key(*name)) {
-            let problem = Problem::new(format!("`freeform` needs `{name}`, and the release promises no `ff-anonymity`"));
+            let problem =
+                Problem::new(format!("`freeform` needs `{name}`, and the release promises no `ff-anonymity`"));
             problems.push(problem.hint(format!("give `--with {name}=…`, from 0 to 1, or a policy with the model")));
         }
     }

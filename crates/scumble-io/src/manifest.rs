@@ -307,9 +307,7 @@ pub fn column_notes(policy: &Policy, extract: &Extract, release: &Release) -> Ve
         let role = a.map_or(Role::Insensitive, |a| a.role);
         let taxonomy = match a.and_then(|a| a.taxonomy.as_ref()) {
             // Values that stand for others generalize no further.
-            Some(_) if role.is_generalized() && release.shape == Shape::Representatives => {
-                Some(TaxonomyNote::Flat)
-            }
+            Some(_) if role.is_generalized() && release.shape == Shape::Representatives => Some(TaxonomyNote::Flat),
             Some(rule) if is_own(extract, release, name) => Some(match is_given(rule) {
                 true => TaxonomyNote::File { path: taxonomy_path(name), ordered: false },
                 // A file would list values of the data.

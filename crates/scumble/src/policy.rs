@@ -262,10 +262,7 @@ impl<'a> Reader<'a> {
             return None;
         };
         let section = Section { path: of.path(name), table, at };
-        self.only(
-            &section,
-            &[&["role", "person", "taxonomy", "weight", "perturb"][..], &freeform::KEYS].concat(),
-        );
+        self.only(&section, &[&["role", "person", "taxonomy", "weight", "perturb"][..], &freeform::KEYS].concat());
         let Some(role) = section.get("role") else {
             let problem = Problem::new(format!("column `{name}` has no role"));
             self.report(at, problem.hint(format!("add `role = …`: one of `{}`", roles.join("`, `"))));

@@ -25,8 +25,8 @@
 //! within `nodes` and `seconds`; if not, the best table found, made minimal, with a note of how much better another could
 //! be. With models that are not monotone both are heuristics.
 //!
-//! A suppressed cell shows nothing, but who knows how the release was made knows that it hides one of the guarded values: a
-//! note says so.
+//! `repair = "suppress"` refuses if other models are broken by what it shows. A suppressed cell shows nothing, but who knows
+//! how the release was made knows that it hides one of the guarded values: a note says so.
 //!
 //! ## Cost
 //! `minimal` tries every node of the taxonomies at most once. For FF-anonymity a step visits the sets of observable values
@@ -48,6 +48,8 @@ use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Run};
 use crate::freeform::cube::{Column, Cube, Thresholds};
 use crate::model::exposure;
+use crate::problem::Problem;
+use crate::publish::{Judgement, judge};
 use crate::release::{Form, Generalized, Member, Members, Release, project};
 use crate::table::{Attribute, Table};
 use hashbrown::HashMap;
@@ -113,7 +115,9 @@ impl Algorithm for Specialize {
         }
         let loss = judge.loss(&shown(&cuts));
         let note = match found.bound {
-            bound if found.finished || bound >= loss => "no cuts lose less: the search for better ones ended".to_owned(),
+            bound if found.finished || bound >= loss => {
+                "no cuts lose less: the search for better ones ended".to_owned()
+            }
             bound => {
                 let gap = 100.0 * (loss - bound) / loss;
                 format!("the search was ended: other cuts may lose up to {gap:.1} % less")
@@ -366,5 +370,13 @@ fn suppressed(table: &Table, goal: &Goal<'_>) -> Result<Form, Refusal> {
             hidden.join(", ")
         ));
     }
-    goal.confirm(table, Form::Generalized(made))
+    let form = Form::Generalized(made);
+    let judgements = judge(&Release::of(table, &form), goal.requirements).map_err(Refusal)?;
+    let broken = goal.requirements.iter().zip(&judgements).filter(|(_, j)| !j.holds);
+    let reason = |(r, j): (&Requirement, &Judgement)| {
+        Problem::new(format!("{}{}", j.words(r.name), r.about(goal.sensitive)))
+            .hint("suppression hides what is guarded and changes nothing else; `repair = \"generalize\"` does")
+    };
+    let reasons: Vec<Problem> = broken.map(reason).collect();
+    if reasons.is_empty() { Ok(form) } else { Err(Refusal(reasons)) }
 }

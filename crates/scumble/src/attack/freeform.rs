@@ -136,5 +136,6 @@ pub fn words(release: &Release, b: &Breach) -> String {
         false => b.known.iter().map(value).collect::<Vec<_>>().join(", "),
     };
     let minimal = if b.minimal { "" } else { " (not minimal)" };
-    format!("{known} → {}: {} of {} records, threat {}{minimal}", value(&b.value), b.with, b.support, b.threat)
+    let records = if b.support == 1 { "record" } else { "records" };
+    format!("{known} → {}: {} of {} {records}, threat {}{minimal}", value(&b.value), b.with, b.support, b.threat)
 }

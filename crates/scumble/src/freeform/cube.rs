@@ -212,7 +212,8 @@ impl Cube {
         for length in 0..=longest {
             let pass = Pass { threat, length, minimal: &minimal, others };
             let mut states = self.search(None, &pass, &|| Found::new(self));
-            let mut new: Vec<(Key, Breach)> = states.iter_mut().flat_map(|s| std::mem::take(&mut s.candidates)).collect();
+            let mut new: Vec<(Key, Breach)> =
+                states.iter_mut().flat_map(|s| std::mem::take(&mut s.candidates)).collect();
             for state in states {
                 found.all += state.all;
                 found.shown += state.shown;
@@ -293,8 +294,14 @@ impl Cube {
             parts.extend(observable.map(|(v, _)| (axis, v)));
         }
         let part = |&(axis, value): &(usize, u32)| {
-            let mut walk =
-                Walk { cube: self, visit, state: state(), x: x.clone(), fixed: fixed.map(|(a, _)| a), pool: Vec::new() };
+            let mut walk = Walk {
+                cube: self,
+                visit,
+                state: state(),
+                x: x.clone(),
+                fixed: fixed.map(|(a, _)| a),
+                pool: Vec::new(),
+            };
             let of = &self.axes[axis];
             let under = |v: u32| {
                 let numbers = &of.values[v as usize].numbers;
@@ -450,13 +457,7 @@ fn cells(column: &Column<'_>) -> Option<(Vec<Run>, Vec<u32>)> {
 }
 
 /// The values of an attribute that matter, and the number of each cell.
-fn axis(
-    attribute: &Attribute,
-    index: usize,
-    cells: &[Run],
-    thresholds: &Thresholds,
-    least: Ratio,
-) -> (Axis, Vec<u32>) {
+fn axis(attribute: &Attribute, index: usize, cells: &[Run], thresholds: &Thresholds, least: Ratio) -> (Axis, Vec<u32>) {
     let taxonomy = &attribute.taxonomy;
     let mut runs: HashSet<Run> = cells.iter().copied().collect();
     for &cell in cells {
@@ -486,7 +487,9 @@ fn axis(
     let mut open: Vec<usize> = Vec::new();
     for i in 0..values.len() {
         let cells = covered(values[i].run);
-        while open.last().is_some_and(|&above| covered(values[above].run).end < cells.end || cells.start >= covered(values[above].run).end) {
+        while open.last().is_some_and(|&above| {
+            covered(values[above].run).end < cells.end || cells.start >= covered(values[above].run).end
+        }) {
             open.pop();
         }
         values[i].above = open.iter().rev().find(|&&v| values[v].observable).map(|&v| v as u32);
@@ -497,8 +500,7 @@ fn axis(
         numbers[cells].fill(i as u32 + 1);
         open.push(i);
     }
-    let axis =
-        Axis { attribute: index, values, observable: Vec::new(), targets: Vec::new(), column: Vec::new() };
+    let axis = Axis { attribute: index, values, observable: Vec::new(), targets: Vec::new(), column: Vec::new() };
     (axis, numbers)
 }
 
@@ -649,7 +651,14 @@ impl Visit for Pass<'_> {
 }
 
 impl Pass<'_> {
-    fn found(&self, cube: &Cube, x: &[(u16, u32)], rows: &[u32], (t, threat, of): (u32, Ratio, u64), state: &mut Found) {
+    fn found(
+        &self,
+        cube: &Cube,
+        x: &[(u16, u32)],
+        rows: &[u32],
+        (t, threat, of): (u32, Ratio, u64),
+        state: &mut Found,
+    ) {
         let target = cube.targets[t as usize];
         let value = &cube.axes[target.axis].values[target.value];
         state.all += 1;

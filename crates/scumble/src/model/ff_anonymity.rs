@@ -150,8 +150,8 @@ impl Model for FfAnonymity {
             ))
             .hint("use an algorithm that generalizes, such as `specialize`"));
         }
-        if let Some((_, own)) = attributes(cx)
-            .find(|(_, a)| a.freeform.as_ref().is_some_and(|v| !Arc::ptr_eq(v.taxonomy(), &a.taxonomy)))
+        if let Some((_, own)) =
+            attributes(cx).find(|(_, a)| a.freeform.as_ref().is_some_and(|v| !Arc::ptr_eq(v.taxonomy(), &a.taxonomy)))
         {
             return Err(Problem::new(format!(
                 "`{model}` knows the values of the taxonomy of `{}`, and this release shows groups of its own",
@@ -171,9 +171,11 @@ impl Model for FfAnonymity {
             Some(cube) => cube.worst(),
             None => {
                 let parts: Vec<Verdict> = classes.iter().map(|class| self.judge(cx, class)).collect();
-                let most = parts.iter().map(|v| v.measured).reduce(|a, b| if Bound::AtMost.is_worse(b, a) { b } else { a });
+                let most =
+                    parts.iter().map(|v| v.measured).reduce(|a, b| if Bound::AtMost.is_worse(b, a) { b } else { a });
                 let holds = parts.iter().all(|v| v.holds);
-                let measured = if holds { most.unwrap_or(Measured::Exact(Ratio::whole(0))) } else { Measured::Infinite };
+                let measured =
+                    if holds { most.unwrap_or(Measured::Exact(Ratio::whole(0))) } else { Measured::Infinite };
                 return Some(Verdict { holds, measured });
             }
         };

@@ -26,7 +26,8 @@ impl<'a> Reader<'a> {
         if role != Role::Freeform {
             if !given.is_empty() {
                 let keys = given.join("`, `");
-                let problem = Problem::new(format!("column `{name}` is `{}` and has no place for `{keys}`", role.name()));
+                let problem =
+                    Problem::new(format!("column `{name}` is `{}` and has no place for `{keys}`", role.name()));
                 self.report(section.at, problem.hint("these are for columns with `role = \"freeform\"`"));
             }
             return None;
@@ -34,7 +35,10 @@ impl<'a> Reader<'a> {
         let specification = Specification {
             guarding: self.texts_at(section, "guarding").unwrap_or_default(),
             sensitivity: section.get("sensitivity").and_then(|v| self.sensitivity(section, v)).unwrap_or_default(),
-            observability: section.get("observability").and_then(|v| self.observability(section, v)).unwrap_or_default(),
+            observability: section
+                .get("observability")
+                .and_then(|v| self.observability(section, v))
+                .unwrap_or_default(),
         };
         if matches!(specification.sensitivity, Sensitivity::Given(_)) && section.get("guarding").is_some() {
             let problem = format!("column `{name}` says twice which values are sensitive");
@@ -83,7 +87,10 @@ impl<'a> Reader<'a> {
         let alpha = section.get("alpha").and_then(|v| self.share(&section.path("alpha"), v));
         let Some(belief) = section.get("belief") else {
             let problem = Problem::new(format!("`{}` is missing", section.path("belief")));
-            self.report(at, problem.hint("it says how observable the values are that `beliefs` does not name, from 0 to 1"));
+            self.report(
+                at,
+                problem.hint("it says how observable the values are that `beliefs` does not name, from 0 to 1"),
+            );
             return None;
         };
         let belief = self.share(&section.path("belief"), belief)?;
@@ -117,7 +124,8 @@ impl<'a> Reader<'a> {
         let guards = |i: usize| generalized[i].freeform.as_ref().is_some_and(Specification::guards);
         if !looked_at.into_iter().any(guards) {
             let problem = Problem::new(format!("`{model}` has nothing to guard: no value is said to be sensitive"));
-            let hint = "give columns `role = \"freeform\"` and `guarding = [\"…\"]`, the nodes over their sensitive values";
+            let hint =
+                "give columns `role = \"freeform\"` and `guarding = [\"…\"]`, the nodes over their sensitive values";
             self.report(section.at, problem.hint(hint));
         }
     }

@@ -157,11 +157,8 @@ impl Case {
 /// What is said of the values of a column whose taxonomy is given.
 fn specification(kind: usize, other: bool) -> Option<Specification> {
     let number = |text| Ratio::parse(text).expect("a number");
-    let believed = |belief, alpha| Observability::Believed {
-        belief: number(belief),
-        beliefs: Vec::new(),
-        alpha: number(alpha),
-    };
+    let believed =
+        |belief, alpha| Observability::Believed { belief: number(belief), beliefs: Vec::new(), alpha: number(alpha) };
     let (guarding, observability): (&[&str], _) = match (kind % KINDS, other) {
         (5, false) => (&["Lawyer", "Artist"], Observability::BySensitivity),
         (5, true) => (&["*"], believed("0", "0.5")),
@@ -297,7 +294,12 @@ pub fn requirements(draws: &[Draw], table: &Table) -> Vec<Requirement> {
 }
 
 fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Requirement {
-    let entry = &MODELS[which];
+    let columns: Vec<usize> = (0..table.quasi.len()).filter(|d| on & (1 << d) != 0).collect();
+    let on = (on & 16 != 0 && !columns.is_empty()).then_some(columns);
+    let mut looked_at = (0..table.quasi.len()).filter(|d| on.as_ref().is_none_or(|on| on.contains(d)));
+    let guards = looked_at.any(|d| table.quasi[d].freeform.as_ref().is_some_and(|v| v.guards()));
+    // FF-anonymity needs something to guard.
+    let entry = if MODELS[which].name == "ff-anonymity" && !guards { &MODELS[0] } else { &MODELS[which] };
     let published = table.published_sensitive();
     // The wishes of the guard column are about the first one.
     let guards = entry.parameters.iter().any(|p| matches!(p.kind, Kind::Guard));
@@ -310,8 +312,6 @@ fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Require
         Concern::Joint => Some(table.sensitive.len() - 1),
     };
     let register = parameters.register().map(|_| Arc::new(register(table)));
-    let columns: Vec<usize> = (0..table.quasi.len()).filter(|d| on & (1 << d) != 0).collect();
-    let on = (on & 16 != 0 && !columns.is_empty()).then_some(columns);
     Requirement { name: entry.name, parameters, model, attribute, on, register }
 }
 

@@ -5,7 +5,7 @@ use super::algorithms::{Law, check, generalized, run};
 use super::cases::build;
 use proptest::prelude::*;
 use scumble::algorithm::{Goal, Requirement};
-use scumble::catalogue::{MODELS, METRICS, Parameters};
+use scumble::catalogue::{METRICS, MODELS, Parameters};
 use scumble::class::{EquivalenceClass, Run};
 use scumble::encode::encode;
 use scumble::exact::Ratio;
@@ -171,7 +171,8 @@ fn attacks(said: &Said<'_>, rows: &[(Vec<Run>, u64)], t: &Thresholds) -> Vec<Att
 }
 
 fn breaches(said: &Said<'_>, rows: &[(Vec<Run>, u64)], t: &Thresholds) -> Vec<Attack> {
-    let mut all: Vec<Attack> = attacks(said, rows, t).into_iter().filter(|(_, _, threat, _)| *threat > t.threat).collect();
+    let mut all: Vec<Attack> =
+        attacks(said, rows, t).into_iter().filter(|(_, _, threat, _)| *threat > t.threat).collect();
     all.sort_by_key(|(x, a, ..)| (x.clone(), *a));
     all
 }
@@ -257,7 +258,8 @@ fn drawn() -> impl Strategy<Value = (Table, Vec<Specification>, Thresholds)> {
         prop::sample::select(vec![None, Some(1), Some(2)]),
     );
     (columns, records, limits).prop_map(|(columns, records, (o, t, known))| {
-        let specifications: Vec<Specification> = columns.iter().map(|&(kind, draw)| specification(kind, draw)).collect();
+        let specifications: Vec<Specification> =
+            columns.iter().map(|&(kind, draw)| specification(kind, draw)).collect();
         let names = ["a", "b", "c"];
         let column = |(i, &(kind, _)): (usize, &(usize, u32))| {
             let (tree, texts) = tree(kind);
@@ -310,7 +312,8 @@ fn generalization_breaches_nothing_new() {
             all_cuts(&table).into_iter().map(|c| (c.clone(), breaches(&said, &generalize(&table, &c), &t))).collect();
         for (general, fewer) in &all {
             for (special, more) in &all {
-                let is_general = general.iter().zip(special).all(|(g, s)| s.iter().all(|&run| show(g, run.first).covers(run)));
+                let is_general =
+                    general.iter().zip(special).all(|(g, s)| s.iter().all(|&run| show(g, run.first).covers(run)));
                 if is_general {
                     prop_assert!(fewer.iter().all(|(x, a, ..)| more.iter().any(|(y, b, ..)| x == y && a == b)));
                 }
@@ -371,7 +374,8 @@ fn searches_end_where_they_should() {
                 }
                 let shown = cut_of(&table, &generalized(form));
                 let finer = |cuts: &&Vec<Cut>| {
-                    let pairs = || shown.iter().zip(cuts.iter()).flat_map(|(s, c)| s.iter().map(|(&l, &r)| (r, show(c, l))));
+                    let pairs =
+                        || shown.iter().zip(cuts.iter()).flat_map(|(s, c)| s.iter().map(|(&l, &r)| (r, show(c, l))));
                     pairs().all(|(mine, other)| mine.covers(other)) && pairs().any(|(mine, other)| mine != other)
                 };
                 prop_assert!(safe.iter().find(finer).is_none(), "{} is not minimal", search);
@@ -484,8 +488,9 @@ fn the_example_of_the_paper() {
     let safe: Vec<&Vec<Cut>> = all.iter().filter(|c| breaches(&said, &generalize(&table, c), &t).is_empty()).collect();
     let tables: BTreeSet<Vec<(Vec<Run>, u64)>> = safe.iter().map(|c| generalize(&table, c)).collect();
     assert_eq!(tables.len(), 66);
-    let more_general =
-        |a: &[(Vec<Run>, u64)], b: &[(Vec<Run>, u64)]| a.iter().zip(b).all(|(x, y)| x.0.iter().zip(&y.0).all(|(g, s)| g.covers(*s)));
+    let more_general = |a: &[(Vec<Run>, u64)], b: &[(Vec<Run>, u64)]| {
+        a.iter().zip(b).all(|(x, y)| x.0.iter().zip(&y.0).all(|(g, s)| g.covers(*s)))
+    };
     let least: Vec<_> = tables.iter().filter(|a| !tables.iter().any(|b| b != *a && more_general(a, b))).collect();
     assert_eq!(least.len(), 3);
 
@@ -505,20 +510,30 @@ fn the_example_of_the_paper() {
         .iter()
         .map(|a| {
             let vi = a.taxonomy.parse("VI");
-            let leaves = (0..a.taxonomy.leaves() as u32).map(|l| Run::new(l, l)).filter(|l| !vi.is_some_and(|vi| vi.covers(*l)));
+            let leaves =
+                (0..a.taxonomy.leaves() as u32).map(|l| Run::new(l, l)).filter(|l| !vi.is_some_and(|vi| vi.covers(*l)));
             leaves.chain(vi).collect()
         })
         .collect();
     let repaired = Release { classes: classes(&generalize(&table, &viral)), ..raw };
-    assert_eq!(cube_of(&table.quasi, None, &repaired.classes, &t, Ratio::whole(0)).expect("a cut").worst(), number("1/2"));
+    assert_eq!(
+        cube_of(&table.quasi, None, &repaired.classes, &t, Ratio::whole(0)).expect("a cut").worst(),
+        number("1/2")
+    );
     let judged = judge(&repaired, &[requirement(&t, None)]).expect("fits");
     assert!(judged[0].holds);
-    let form = run("specialize", &BTreeMap::from([("repair".into(), "suppress".into())]), &table, &[requirement(&t, None)], 0);
+    let form =
+        run("specialize", &BTreeMap::from([("repair".into(), "suppress".into())]), &table, &[requirement(&t, None)], 0);
     let hidden = Release::of(&table, &form.expect("feasible"));
     assert!(hidden.classes.iter().all(|c| hidden.labels(c)[1] == "ANY_Income"));
     let diseases: BTreeSet<String> = hidden.classes.iter().map(|c| hidden.labels(c)[2].clone()).collect();
     assert_eq!(diseases, BTreeSet::from(["ANY_Disease".into(), "Flu".into(), "E.Coli".into()]));
-    assert!(matches!(Form::Generalized(generalized(run("specialize", &BTreeMap::new(), &table, &[requirement(&t, None)], 0).expect("yes"))), Form::Generalized(_)));
+    assert!(matches!(
+        Form::Generalized(generalized(
+            run("specialize", &BTreeMap::new(), &table, &[requirement(&t, None)], 0).expect("yes")
+        )),
+        Form::Generalized(_)
+    ));
 }
 
 /// G1.4: by Definition 3.3 a generalization may breach what was safe; by Definition 3.4 it was not safe.
@@ -559,7 +574,8 @@ fn what_cannot_be_met_names_the_attribute() {
         let entry = scumble::catalogue::ALGORITHMS.iter().find(|e| e.name == name).expect("is there");
         let parameters = Parameters::read(name, entry.parameters, &BTreeMap::new()).expect("defaults");
         let algorithm = (entry.build)(&parameters).expect("defaults");
-        let refusal = algorithm.anonymize(&table, &Goal::new(&table, &goal), 0, &|_, _| true).err().expect("infeasible");
+        let refusal =
+            algorithm.anonymize(&table, &Goal::new(&table, &goal), 0, &|_, _| true).err().expect("infeasible");
         assert!(refusal.0[0].message.contains("shows nothing of `Income`"), "{name}: {}", refusal.0[0]);
     }
 }
