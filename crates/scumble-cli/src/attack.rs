@@ -60,8 +60,9 @@ pub struct Arguments {
     /// Attack published counts, sums and means instead: a CSV file with the columns statistic, of, over, value
     #[arg(long, value_name = "FILE", conflicts_with = "releases")]
     statistics: Option<PathBuf>,
-    /// Attack what a policy would publish, knowing how it is made (`minimality`): the algorithm is run again on other worlds
-    #[arg(long, value_name = "POLICY", conflicts_with_all = ["releases", "statistics"])]
+    /// Attack what a policy would publish, knowing how it is made (`minimality`): the algorithm is run again on other worlds.
+    /// For `freeform`, a policy that says which values of the releases are sensitive and observable
+    #[arg(long, value_name = "POLICY", conflicts_with = "statistics")]
     policy: Option<PathBuf>,
     /// A parameter of an attack (`scumble explain NAME` lists them)
     #[arg(long, value_name = "KEY=VALUE")]
@@ -139,7 +140,27 @@ pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
         answer.tests().write(junit.as_ref(), sarif.as_ref())?;
         return Ok(Answer { text: statistics::shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() });
     }
+    if arguments.names == [scumble::catalogue::FREEFORM.name] {
+        let options = scumble_io::freeform::Options {
+            releases: &arguments.adversary.releases,
+            policy: arguments.policy.as_deref(),
+            with: &arguments.with,
+            fail_on: &arguments.fail_on,
+            watcher: &watcher,
+        };
+        let answer = scumble_io::freeform::attack(&options);
+        watcher.clear();
+        let answer = answer?;
+        answer.tests().write(junit.as_ref(), sarif.as_ref())?;
+        return Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() });
+    }
     if let Some(policy) = arguments.policy.clone() {
+        if !arguments.adversary.releases.is_empty() {
+            let problem = Problem::new("`--policy` and `--release` go together only for `freeform`");
+            return Err(problem
+                .hint("`minimality` attacks what the policy would publish; leave one of them out")
+                .into());
+        }
         return minimality(policy, arguments);
     }
     let options = Options {
@@ -247,8 +268,11 @@ fn shown(a: &Attacked) -> String {
 }
 
 fn one(o: &Outcome, attribute: &str) -> String {
-    let mut text =
-        format!("{}: {attribute}, {}\n", o.attack, counted(o.adversary.releases as u64, "release", "releases"));
+    let releases = counted(o.adversary.releases as u64, "release", "releases");
+    let mut text = match o.attack == scumble::catalogue::FREEFORM.name {
+        true => format!("{}: {releases}\n", o.attack),
+        false => format!("{}: {attribute}, {releases}\n", o.attack),
+    };
     text.push_str(&format!("  The adversary {}.\n\n", adversary(o)));
     let row = |f: &Figure| vec![value(f), f.about.clone(), f.name.clone()];
     text.push_str(&table(&o.told.iter().map(row).collect::<Vec<_>>()));
@@ -270,6 +294,15 @@ fn one(o: &Outcome, attribute: &str) -> String {
 
 /// What the adversary knows, in words.
 fn adversary(o: &Outcome) -> String {
+    if o.attack == scumble::catalogue::FREEFORM.name {
+        let known = o.adversary.parameters.get("known").filter(|p| *p != "0");
+        let values = match known.map(String::as_str) {
+            None => "any observable values".to_owned(),
+            Some("1") => "at most one observable value".into(),
+            Some(p) => format!("at most {p} observable values"),
+        };
+        return format!("knows {values} of {}", o.adversary.knows.join(", "));
+    }
     let Some(people) = o.people else { return "has nothing but what was published".into() };
     let knows = format!("knows {} of {}", o.adversary.knows.join(", "), counted(people, "person", "people"));
     let membership = match o.adversary.register_is {

@@ -7,6 +7,7 @@ use scumble_io::certificate::Verified;
 use scumble_io::check::Checked;
 use scumble_io::compare::{Compared, Row};
 use scumble_io::estimate::{Estimate, Estimated};
+use scumble_io::freeform::FreeformNote;
 use scumble_io::inspect::{Inspection, SinglingOut};
 use scumble_io::query::Answered;
 use std::fmt::Write as _;
@@ -452,7 +453,27 @@ pub fn checked(a: &Checked) -> String {
             out.push_str(&reasons(&a.reasons));
         }
     }
+    a.freeform.iter().for_each(|f| out.push_str(&freeform(f)));
     out.push_str(&warnings(&a.warnings));
+    out
+}
+
+/// The freeform attacks that break a promise.
+fn freeform(f: &FreeformNote) -> String {
+    let count = |name: &str| f.figures.get(name).map_or(0, |&n| n as u64);
+    let known = f.parameters.get("known").filter(|p| *p != "0");
+    let values = |p: &str| if p == "1" { "one value".into() } else { format!("{p} values") };
+    let known = known.map_or_else(String::new, |p| format!(", {} known at most", values(p)));
+    let mut out = format!(
+        "\nFreeform attacks{known}: {}, {} of them minimal, about {}\n",
+        counted(count("breaches"), "breach", "breaches"),
+        grouped(count("minimal")),
+        counted(count("people"), "record", "records")
+    );
+    if f.words.is_empty() {
+        out.push_str("  (--show-values lists them)\n");
+    }
+    f.words.iter().for_each(|words| out.push_str(&format!("  {words}\n")));
     out
 }
 

@@ -1,7 +1,7 @@
 //! Replays the console sessions of `tests/sessions/`.
 //!
 //! A page is prose with `console` blocks. Every section (`## …`) starts in a fresh copy of `sessions/clinic` (the page of
-//! attacks: of `examples/republished`), runs its commands there, and must print what the page says, with the exit status where it is not 0. `TRYCMD=overwrite` writes
+//! attacks: of `examples/republished`, that of freeform attacks: of `examples/freeform`), runs its commands there, and must print what the page says, with the exit status where it is not 0. `TRYCMD=overwrite` writes
 //! what was printed into the pages; read the difference before committing it.
 
 use std::fs;
@@ -18,8 +18,12 @@ fn replay(page: &str) {
     let sections = sections(&text);
     for (i, section) in sections.iter().enumerate() {
         let place = scratch.path().join(format!("{i:02}.in"));
-        let republished = "../../../../examples/republished";
-        copy(&folder.join(if page.ends_with("attack.md") { republished } else { "clinic" }), &place);
+        let fixture = match page.file_name().and_then(|name| name.to_str()) {
+            Some("attack.md") => "../../../../examples/republished",
+            Some("freeform.md") => "../../../../examples/freeform",
+            _ => "clinic",
+        };
+        copy(&folder.join(fixture), &place);
         fs::write(scratch.path().join(format!("{i:02}.md")), section).expect("a section is written");
     }
     let run = || {
@@ -143,6 +147,7 @@ pages! {
     statistics: "statistics.md",
     attack: "attack.md",
     ledger: "ledger.md",
+    freeform: "freeform.md",
 }
 
 /// The example in the repository is the one that the command writes.

@@ -6,6 +6,7 @@ mod found;
 mod material;
 
 use crate::answer::VERSION;
+use crate::freeform::{self, BreachNote};
 use crate::publisher::{Clock, Watcher, write_whole};
 pub use as_tests::Tests;
 pub use conditions::{Figures, Tested};
@@ -13,7 +14,7 @@ pub(crate) use conditions::{conditions, test};
 use found::told;
 pub(crate) use material::{Material, read};
 use scumble::attack::{Attack, Chart, Figure, Membership, Scene};
-use scumble::catalogue::{ATTACKS, Entry, MINIMALITY, Parameters, STATISTICS, did_you_mean};
+use scumble::catalogue::{ATTACKS, Entry, FREEFORM, MINIMALITY, Parameters, STATISTICS, did_you_mean};
 use scumble::picture;
 use scumble::problem::{Problem, Problems};
 use serde::Serialize;
@@ -111,6 +112,9 @@ pub struct Outcome {
     /// What was found, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
+    /// Freeform attacks that are breaches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub breaches: Vec<BreachNote>,
     /// What must be borne in mind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -156,6 +160,17 @@ pub const REGISTERS: [(&str, Membership); 3] =
 
 /// Carries out attacks: those that are named, or all that what is given suffices for.
 pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Problems> {
+    let alone = freeform::Options {
+        releases: &options.releases,
+        policy: None,
+        with: &options.with,
+        fail_on: &options.fail_on,
+        watcher: options.watcher,
+    };
+    let (said, for_others) = if names.is_empty() { freeform::is_said(&options.releases) } else { (false, true) };
+    if said && !for_others {
+        return freeform::attack(&alone);
+    }
     let mut clock = Clock::new();
     let conditions = conditions(&options.fail_on)?;
     let wanted = wanted(names, options)?;
@@ -182,6 +197,10 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
             Err(problem) => return Err(problem.into()),
         }
         clock.lap(entry.name);
+    }
+    if said {
+        let (found, _) = freeform::outcomes(&freeform::Options { with: &[], ..alone }, &mut clock)?;
+        results.extend(found.into_iter().map(|outcome| (outcome, None)));
     }
     let charts: Vec<(&str, &Chart)> =
         results.iter().filter_map(|(r, chart)| Some((r.attack.as_str(), chart.as_ref()?))).collect();
@@ -211,6 +230,10 @@ fn unknown(name: &str) -> Problem {
     if name == MINIMALITY.name {
         return Problem::new("`minimality` runs the algorithm again, so it needs the policy")
             .hint("give `--policy FILE`");
+    }
+    if name == FREEFORM.name {
+        return Problem::new("`freeform` looks at all attributes, and is carried out by itself")
+            .hint("name no other attack beside it");
     }
     if STATISTICS.iter().any(|e| e.name == name) {
         return Problem::new(format!("`{name}` attacks published statistics")).hint("give `--statistics FILE`");

@@ -6,7 +6,8 @@
 use crate::anatomized::{Tables, Told};
 use crate::answer::{Groups, Model, Number, PopulationUniques, Reason, Risks, VERSION, Worse};
 use crate::columns::{self, Column, Columns, ReadOptions};
-use crate::manifest::{self, Manifest};
+use crate::freeform::{self, FreeformNote};
+use crate::manifest::{self, ColumnNote, Manifest};
 use crate::publisher::{Watcher, base_of, picture_axes, read_policy, write_picture};
 use crate::source::{load_registers, read_options, read_taxonomy, taxonomy_files, to_register};
 use hashbrown::HashMap;
@@ -15,6 +16,7 @@ use scumble::algorithm::Requirement;
 use scumble::catalogue::{Kind, MODELS, Parameter, Parameters, did_you_mean};
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::encode::{encode, encode_guard};
+use scumble::freeform::{Specification, attach};
 use scumble::model::Concern;
 use scumble::policy::{AttributePolicy, Policy};
 use scumble::problem::{Problem, Problems};
@@ -171,6 +173,9 @@ pub struct Checked {
     pub keeps: Option<bool>,
     /// Promises that are broken, in words.
     pub reasons: Vec<Reason>,
+    /// Freeform attacks, of every promise of FF-anonymity that is broken.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub freeform: Vec<FreeformNote>,
     /// Re-identification risk.
     pub risk: Risks,
     /// Records alone in their class.
@@ -188,6 +193,7 @@ struct Wanted {
     name: String,
     rule: Option<Rule>,
     rows: Option<Vec<Vec<String>>>,
+    freeform: Option<Specification>,
 }
 
 /// Where the data are and what the columns mean.
@@ -334,7 +340,7 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
         problems.push(Problem::new(format!("`{name}` is not a column of `{}`", data.display())).hint(hint));
     }
     problems.or(())?;
-    let plain = |name: &String| Wanted { name: name.clone(), rule: None, rows: None };
+    let plain = |name: &String| Wanted { name: name.clone(), rule: None, rows: None, freeform: None };
     Ok(Plan {
         what,
         file,
@@ -370,7 +376,13 @@ fn from_policy(
         let (files, problems) = taxonomy_files(base, &attributes);
         problems.or(())?;
         let each = attributes.into_iter().zip(files);
-        Ok(each.map(|(a, rows)| Wanted { name: a.name.clone(), rule: a.taxonomy.clone(), rows }).collect())
+        let wanted = |(a, rows): (&AttributePolicy, _)| Wanted {
+            name: a.name.clone(),
+            rule: a.taxonomy.clone(),
+            rows,
+            freeform: a.freeform.clone(),
+        };
+        Ok(each.map(wanted).collect())
     };
     // A release is written as its manifest says, not as the policy's source is.
     let read = manifest.map_or_else(|| read_options(&policy), manifest::read_options);
@@ -413,19 +425,24 @@ fn other_files(m: &Manifest, folder: &Path) -> Option<(PathBuf, manifest::Anatom
 }
 
 fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Problems> {
-    let of_role = |role: &str| -> Result<Vec<Wanted>, Problems> {
+    let edited = |name: &str| {
+        Problem::new(format!("what the manifest says of the values of `{name}` cannot be understood"))
+            .hint("the manifest was edited; take the release from where it was published")
+    };
+    let wanted = |which: &dyn Fn(&ColumnNote) -> bool| -> Result<Vec<Wanted>, Problems> {
         let mut wanted = Vec::new();
-        for c in m.columns.iter().filter(|c| c.role == role) {
+        for c in m.columns.iter().filter(|c| which(c)) {
             let rule = c.taxonomy.as_ref().and_then(|t| t.rule());
             let rows = match &rule {
                 Some(Rule::File { path, .. }) => Some(read_taxonomy(&folder.join(path), path)?),
                 _ => None,
             };
-            wanted.push(Wanted { name: c.name.clone(), rule, rows });
+            let freeform = c.freeform.as_ref().map(|note| note.specification().ok_or_else(|| edited(&c.name)));
+            wanted.push(Wanted { name: c.name.clone(), rule, rows, freeform: freeform.transpose()? });
         }
         Ok(wanted)
     };
-    let (quasi, sensitive) = (of_role("quasi-identifier")?, of_role("sensitive")?);
+    let (quasi, sensitive) = (wanted(&ColumnNote::is_generalized)?, wanted(&|c| c.role == "sensitive")?);
     let place = |list: &[Wanted], name: &str| list.iter().position(|w| w.name == name);
     let mut requirements = Vec::new();
     for model in &m.models {
@@ -563,6 +580,36 @@ fn open_plan(plan: &Plan, named: Named<'_>, watcher: &dyn Watcher) -> Result<(Re
     Ok((release, altered.then(|| changed().message).into_iter().collect()))
 }
 
+/// A release that was read, with what is promised of it.
+pub(crate) struct Understood {
+    pub release: Release,
+    pub requirements: Vec<Requirement>,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a published release by its manifest or by a policy.
+pub(crate) fn open_by(folder: &Path, policy: Option<&Path>, watcher: &dyn Watcher) -> Result<Understood, Problems> {
+    must_be_release(folder)?;
+    let m = manifest::read(folder)?;
+    let file = folder.join(&m.data.file);
+    let plan = match policy {
+        Some(path) => Plan {
+            anatomized: other_files(&m, folder),
+            shape: m.shape(),
+            ..from_policy(read_policy(path)?, &base_of(path), file, "release", Some(&m))?
+        },
+        None => from_manifest(&m, folder, file)?,
+    };
+    watcher.phase("reading");
+    let files = read_tables(&plan, watcher)?;
+    let meaning = Meaning { matters: true, together: false, others: &|_| Vec::new() };
+    let release = understand(&plan, &files, &meaning)?;
+    let altered = is_altered(&plan, &files).then(|| changed().message);
+    let warnings = plan.warnings.into_iter().chain(altered).collect();
+    Ok(Understood { release, requirements: plan.requirements, warnings })
+}
+
 /// The release that the table is. Where only equality of values matters their meaning is not looked into.
 fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> Result<Release, Problems> {
     let (read, told) = (&files.records, files.told.as_ref());
@@ -578,8 +625,8 @@ fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> Result<Relea
             others.extend(same.flat_map(|c| c.texts.iter().cloned()));
         }
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
-        let regional = plan.requirements.iter().any(|r| r.model.promise().region);
-        let rule = w.rule.as_ref().filter(|_| meaning.matters || regional).unwrap_or(&Rule::Flat);
+        let understood = meaning.matters || plan.requirements.iter().any(|r| r.model.promise().region);
+        let rule = w.rule.as_ref().filter(|_| understood).unwrap_or(&Rule::Flat);
         let taxonomy = published_taxonomy(&w.name, rule, w.rows.clone(), &labels, &others)?;
         let runs: Vec<Option<Run>> = labels.iter().map(|l| taxonomy.parse(l)).collect();
         let unknown = runs.iter().filter(|r| r.is_none()).count();
@@ -589,7 +636,8 @@ fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> Result<Relea
             return Err(Problem::new(message).hint("was the release made with this policy?").into());
         }
         quasi_labels.push(Labelled { codes: &c.codes, runs: runs.into_iter().flatten().collect() });
-        quasi.push(Attribute::new(&w.name, taxonomy));
+        let said = w.freeform.as_ref().filter(|_| understood);
+        quasi.push(attach(Attribute::new(&w.name, taxonomy), said)?);
     }
     for w in &plan.sensitive {
         let c = column(told.unwrap_or(read), &w.name)?;
@@ -679,6 +727,7 @@ fn published_taxonomy(
     values.dedup();
     match (rule, rows) {
         (Rule::File { path, ordered }, Some(rows)) => Taxonomy::from_rows(path, rows, *ordered, has_missing),
+        (Rule::Nested(_), _) => Taxonomy::generate(rule, column, &[], has_missing),
         // A table in which every cell is suppressed has no leaf left; the root stands for itself.
         (rule, _) if values.is_empty() && !has_missing => Taxonomy::generate(&Rule::Flat, column, &[ROOT], false)
             .and_then(|t| if labels.is_empty() { Taxonomy::generate(rule, column, &[], true) } else { Ok(t) }),
@@ -744,6 +793,11 @@ fn answer(
     if show_values {
         promises.iter_mut().zip(&judgements).for_each(|(m, j)| m.show_person(release, j));
     }
+    let values = show_values || plan.what == "release";
+    let freeform = (plan.requirements.iter().zip(&judgements))
+        .filter(|(_, j)| !j.holds)
+        .filter_map(|(r, _)| freeform::broken(release, r, values))
+        .collect();
     let reasons = plan
         .requirements
         .iter()
@@ -766,6 +820,7 @@ fn answer(
         keeps: (!promises.is_empty()).then(|| judgements.iter().all(|j| j.holds)),
         promises,
         reasons,
+        freeform,
         risk: Risks::from(&risk),
         uniques: risk.uniques,
         sizes: risk.sizes,

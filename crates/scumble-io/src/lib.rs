@@ -12,6 +12,7 @@ pub mod compare;
 mod csv;
 pub mod dictionary;
 pub mod estimate;
+pub mod freeform;
 mod gatekeeper;
 pub mod headroom;
 pub mod inspect;

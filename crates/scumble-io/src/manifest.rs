@@ -7,6 +7,8 @@
 use crate::answer::{Groups, Model};
 use crate::columns::ReadOptions;
 use crate::source::Extract;
+use scumble::exact::Ratio;
+use scumble::freeform::{Observability, Sensitivity, Specification};
 use scumble::policy::Policy;
 use scumble::problem::{Problem, Problems};
 use scumble::release::{Release, Shape};
@@ -132,6 +134,9 @@ pub struct ColumnNote {
     /// How its values were changed: methods with their parameters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub perturbed: BTreeMap<String, String>,
+    /// How sensitive and observable its single values are, of a freeform column.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub freeform: Option<FreeformNote>,
     /// The number of values that randomized response drew from.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub drawn_from: Option<usize>,
@@ -163,6 +168,89 @@ pub enum TaxonomyNote {
     Prefix(Vec<usize>),
     /// The value or nothing.
     Flat,
+}
+
+/// What the publisher says of the single values of a column: nodes of a taxonomy that goes with the release. Numbers are
+/// exact, as texts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FreeformNote {
+    /// The nodes over the sensitive values.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub guarding: Vec<String>,
+    /// `aggregate`, `non-aggregate`, or numbers by value.
+    pub sensitivity: Said<BTreeMap<String, String>>,
+    /// `sensitivity`, or beliefs.
+    pub observability: Said<BeliefNote>,
+}
+
+/// A word, or more than a word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[allow(missing_docs)]
+pub enum Said<T> {
+    Word(String),
+    More(T),
+}
+
+/// What is believed to be observable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeliefNote {
+    /// Of values that are not named.
+    pub belief: String,
+    /// What a node has more than its children.
+    pub alpha: String,
+    /// Of those that are.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub beliefs: BTreeMap<String, String>,
+}
+
+impl FreeformNote {
+    /// The note of a specification.
+    pub fn of(s: &Specification) -> FreeformNote {
+        let texts = |list: &[(String, Ratio)]| list.iter().map(|(name, r)| (name.clone(), r.to_string())).collect();
+        FreeformNote {
+            guarding: s.guarding.clone(),
+            sensitivity: match &s.sensitivity {
+                Sensitivity::Aggregate => Said::Word("aggregate".into()),
+                Sensitivity::NonAggregate => Said::Word("non-aggregate".into()),
+                Sensitivity::Given(values) => Said::More(texts(values)),
+            },
+            observability: match &s.observability {
+                Observability::BySensitivity => Said::Word("sensitivity".into()),
+                Observability::Believed { belief, beliefs, alpha } => Said::More(BeliefNote {
+                    belief: belief.to_string(),
+                    alpha: alpha.to_string(),
+                    beliefs: texts(beliefs),
+                }),
+            },
+        }
+    }
+
+    /// The specification of a note; `None` if the note is not one of ours.
+    pub fn specification(&self) -> Option<Specification> {
+        let number = |text: &String| Ratio::parse(text).filter(|r| *r <= Ratio::whole(1));
+        let numbers = |map: &BTreeMap<String, String>| -> Option<Vec<(String, Ratio)>> {
+            map.iter().map(|(name, text)| Some((name.clone(), number(text)?))).collect()
+        };
+        Some(Specification {
+            guarding: self.guarding.clone(),
+            sensitivity: match &self.sensitivity {
+                Said::Word(word) if word == "aggregate" => Sensitivity::Aggregate,
+                Said::Word(word) if word == "non-aggregate" => Sensitivity::NonAggregate,
+                Said::Word(_) => return None,
+                Said::More(values) => Sensitivity::Given(numbers(values)?),
+            },
+            observability: match &self.observability {
+                Said::Word(word) if word == "sensitivity" => Observability::BySensitivity,
+                Said::Word(_) => return None,
+                Said::More(b) => Observability::Believed {
+                    belief: number(&b.belief)?,
+                    alpha: number(&b.alpha)?,
+                    beliefs: numbers(&b.beliefs)?,
+                },
+            },
+        })
+    }
 }
 
 /// Name and parameters of the algorithm.
@@ -237,9 +325,7 @@ pub fn column_notes(policy: &Policy, extract: &Extract, release: &Release) -> Ve
         let role = a.map_or(Role::Insensitive, |a| a.role);
         let taxonomy = match a.and_then(|a| a.taxonomy.as_ref()) {
             // Values that stand for others generalize no further.
-            Some(_) if role == Role::QuasiIdentifier && release.shape == Shape::Representatives => {
-                Some(TaxonomyNote::Flat)
-            }
+            Some(_) if role.is_generalized() && release.shape == Shape::Representatives => Some(TaxonomyNote::Flat),
             Some(rule) if is_own(extract, release, name) => Some(match is_given(rule) {
                 true => TaxonomyNote::File { path: taxonomy_path(name), ordered: false },
                 // A file would list values of the data.
@@ -247,13 +333,16 @@ pub fn column_notes(policy: &Policy, extract: &Extract, release: &Release) -> Ve
             }),
             rule => rule.map(|rule| TaxonomyNote::of(name, rule)),
         };
+        // What is said of single values means nothing where others stand in their place.
+        let own_values = is_own(extract, release, name) || release.shape == Shape::Representatives;
+        let freeform = a.and_then(|a| a.freeform.as_ref()).filter(|_| !own_values).map(FreeformNote::of);
         let role = role.name().to_owned();
         let steps = a.map_or(&[][..], |a| &a.perturb);
         let perturbed = steps.iter().map(|s| (s.name().to_owned(), s.parameter())).collect();
         let drawn_from = extract.perturbed.iter().find(|(n, _)| n == name).and_then(|(_, change)| change.values);
         let own = release.quasi.iter().find(|q| q.name == *name);
         let exceptions = own.map_or(BTreeMap::new(), |q| q.taxonomy.exceptions().iter().cloned().collect());
-        ColumnNote { name: name.clone(), role, taxonomy, exceptions, perturbed, drawn_from }
+        ColumnNote { name: name.clone(), role, taxonomy, exceptions, perturbed, freeform, drawn_from }
     };
     extract.layout.iter().map(|c| note(&c.name)).collect()
 }
@@ -265,6 +354,13 @@ const SHAPES: [(&str, Shape); 3] =
 /// The name of a shape.
 pub fn shape_name(shape: Shape) -> String {
     SHAPES.iter().find(|(_, s)| *s == shape).map_or("", |(name, _)| *name).to_owned()
+}
+
+impl ColumnNote {
+    /// Whether the release shows its values generalized.
+    pub fn is_generalized(&self) -> bool {
+        Role::ALL.iter().any(|(name, role)| *name == self.role && role.is_generalized())
+    }
 }
 
 impl Manifest {

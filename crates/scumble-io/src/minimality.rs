@@ -87,6 +87,7 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
         told,
         top: Vec::new(),
         findings: findings(&found, |code| table.sensitive[attribute].taxonomy.leaf(code), options.show_values),
+        breaches: Vec::new(),
         notes: notes(&found),
     };
     let conditions = test(&limits, &[(MINIMALITY.name, &outcome.figures)])?;

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use scumble::algorithm::Requirement;
 use scumble::catalogue::did_you_mean;
 use scumble::encode::{encode, encode_guard};
+use scumble::freeform::attach;
 use scumble::perturb::{Change, Texts, perturb};
 use scumble::policy::{AttributePolicy, Policy};
 use scumble::problem::{Problem, Problems};
@@ -334,7 +335,8 @@ fn encode_column(
     } else {
         let rule = a.taxonomy.as_ref().unwrap_or(&Rule::Flat);
         let (taxonomy, leaf_of) = encode(&a.name, rule, rows, &values, missing)?;
-        (Attribute { weight: a.weight, ..Attribute::new(&a.name, taxonomy) }, leaf_of)
+        let attribute = Attribute { weight: a.weight, ..Attribute::new(&a.name, taxonomy) };
+        (attach(attribute, a.freeform.as_ref())?, leaf_of)
     };
     let mut codes = column.codes;
     codes.iter_mut().for_each(|code| *code = leaf_of[*code as usize]);
@@ -368,6 +370,16 @@ fn blind_spots(policy: &Policy) -> Vec<String> {
             warnings
                 .push(format!("no model protects the sensitive attribute `{}`: a class may share one value", a.name));
         }
+    }
+    for (r, thresholds) in policy.requirements.iter().filter_map(|r| Some((r, r.model.freeform()?))) {
+        if let Some(known) = thresholds.known {
+            let values = if known == 1 { "one value".into() } else { format!("{known} values") };
+            warnings.push(format!("`{}` is promised against whoever knows at most {values} of a person", r.name));
+        }
+    }
+    let freeform = policy.attributes.iter().any(|a| a.freeform.as_ref().is_some_and(|f| f.guards()));
+    if freeform && !policy.requirements.iter().any(|r| r.model.freeform().is_some()) {
+        warnings.push("no model protects the values that are guarded: ask for `ff-anonymity`".into());
     }
     let plain: Vec<&str> = policy
         .attributes

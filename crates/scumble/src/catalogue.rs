@@ -10,6 +10,7 @@ use toml::de::DeTable;
 
 pub use crate::algorithm::ALGORITHMS;
 pub use crate::attack::ATTACKS;
+pub use crate::attack::freeform::ENTRY as FREEFORM;
 pub use crate::attack::minimality::ENTRY as MINIMALITY;
 pub use crate::attack::statistics::STATISTICS;
 pub use crate::model::MODELS;
@@ -259,7 +260,8 @@ pub fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
     let algorithms = ALGORITHMS.iter().map(|e| ("algorithm", e.name, e.summary));
     let attacks = ATTACKS.iter().map(|e| ("attack", e.name, e.summary));
     let statistics = STATISTICS.iter().map(|e| ("attack", e.name, e.summary));
-    let statistics = statistics.chain([("attack", MINIMALITY.name, MINIMALITY.summary)]);
+    let own = [("attack", MINIMALITY.name, MINIMALITY.summary), ("attack", FREEFORM.name, FREEFORM.summary)];
+    let statistics = statistics.chain(own);
     let metrics = METRICS.iter().map(|e| ("metric", e.name, e.summary));
     let perturbations = PERTURBATIONS.iter().map(|m| ("perturbation", m.name, m.summary));
     models.chain(algorithms).chain(attacks).chain(statistics).chain(metrics).chain(perturbations).collect()
@@ -274,7 +276,10 @@ pub fn explain(name: &str) -> Option<String> {
     let algorithms = ALGORITHMS.iter().map(|e| (e.name, e.manual()));
     let attacks = ATTACKS.iter().map(|e| (e.name, manual(e.source, e.parameters, GIVEN)));
     let statistics = STATISTICS.iter().map(|e| (e.name, manual(e.source, e.parameters, GIVEN)));
-    let statistics = statistics.chain([(MINIMALITY.name, manual(MINIMALITY.source, MINIMALITY.parameters, GIVEN))]);
+    let statistics = statistics.chain([
+        (MINIMALITY.name, manual(MINIMALITY.source, MINIMALITY.parameters, GIVEN)),
+        (FREEFORM.name, manual(FREEFORM.source, FREEFORM.parameters, GIVEN)),
+    ]);
     let metrics = METRICS.iter().map(|e| (e.name, e.about));
     let metrics = metrics.map(|(name, about)| (name, format!("# {name}\n\n{about}\n")));
     let perturbations = PERTURBATIONS.iter().map(|m| (m.name, format!("# {}\n\n{}\n", m.name, m.about)));

@@ -50,6 +50,12 @@ impl Ratio {
         self.num as f64 / self.den as f64
     }
 
+    /// The product, unless its terms are too large.
+    pub fn times(self, other: Ratio) -> Option<Ratio> {
+        let (a, b) = (Ratio::new(self.num, other.den), Ratio::new(other.num, self.den));
+        Some(Ratio { num: a.num.checked_mul(b.num)?, den: a.den.checked_mul(b.den)? })
+    }
+
     /// This times n, rounded down.
     pub fn of(self, n: u64) -> u64 {
         let product = UBig::from(self.num) * UBig::from(n) / UBig::from(self.den);

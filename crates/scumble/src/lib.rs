@@ -24,6 +24,7 @@ pub mod catalogue;
 pub mod class;
 pub mod encode;
 pub mod exact;
+pub mod freeform;
 pub mod gate;
 pub mod history;
 pub mod inference;

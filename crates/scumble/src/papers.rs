@@ -11,6 +11,7 @@ pub const PAPERS: &[(&str, &str)] = &[
     ("anatomy-2006.md", include_str!("../../../papers/anatomy-2006.md")),
     ("bayes-optimal-2006.md", include_str!("../../../papers/bayes-optimal-2006.md")),
     ("definetti-2009.md", include_str!("../../../papers/definetti-2009.md")),
+    ("ff-anonymity-2009.md", include_str!("../../../papers/ff-anonymity-2009.md")),
     ("full-domain-2002.md", include_str!("../../../papers/full-domain-2002.md")),
     ("l-diversity-2007.md", include_str!("../../../papers/l-diversity-2007.md")),
     ("likeness-2012.md", include_str!("../../../papers/likeness-2012.md")),

@@ -7,6 +7,7 @@
 use crate::algorithm::{Algorithm, Requirement};
 use crate::catalogue::{ALGORITHMS, Entry, Kind, MODELS, PERTURBATIONS, Parameter, Parameters, did_you_mean};
 use crate::exact::Ratio;
+use crate::freeform::Specification;
 use crate::gate::Gate;
 use crate::model::Concern;
 use crate::perturb::{Method, Step};
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+mod freeform;
 mod gate;
 mod reader;
 mod taxonomies;
@@ -72,6 +74,8 @@ pub struct AttributePolicy {
     pub weight: f64,
     /// How its values are changed before anything else, in order.
     pub perturb: Vec<Step>,
+    /// How sensitive and observable its single values are, if its role is `freeform`.
+    pub freeform: Option<Specification>,
 }
 
 /// The chosen algorithm with its parameters.
@@ -107,9 +111,9 @@ impl Policy {
         reader.finish(policy)
     }
 
-    /// The quasi-identifiers in order.
+    /// The attributes that are generalized, in order: quasi-identifiers and freeform ones.
     pub fn quasi(&self) -> impl Iterator<Item = &AttributePolicy> {
-        self.attributes.iter().filter(|a| a.role == Role::QuasiIdentifier)
+        self.attributes.iter().filter(|a| a.role.is_generalized())
     }
 
     /// The sensitive attributes in order.
@@ -259,7 +263,7 @@ impl<'a> Reader<'a> {
             );
         }
         let complete = attributes.len() == section.table.len();
-        if complete && !attributes.iter().any(|a| a.role == Role::QuasiIdentifier) {
+        if complete && !attributes.iter().any(|a| a.role.is_generalized()) {
             let problem = Problem::new("no attribute is a quasi-identifier, so there is nothing to generalize");
             self.report(
                 section.at,
@@ -290,6 +294,7 @@ impl<'a> Reader<'a> {
                 taxonomy: None,
                 weight: 1.0,
                 perturb: Vec::new(),
+                freeform: None,
             });
         }
         let Some(table) = value.get_ref().as_table() else {
@@ -298,7 +303,7 @@ impl<'a> Reader<'a> {
             return None;
         };
         let section = Section { path: of.path(name), table, at };
-        self.only(&section, &["role", "person", "taxonomy", "weight", "perturb"]);
+        self.only(&section, &[&["role", "person", "taxonomy", "weight", "perturb"][..], &freeform::KEYS].concat());
         let Some(role) = section.get("role") else {
             let problem = Problem::new(format!("column `{name}` has no role"));
             self.report(at, problem.hint(format!("add `role = …`: one of `{}`", roles.join("`, `"))));
@@ -328,7 +333,8 @@ impl<'a> Reader<'a> {
             let problem = Problem::new(format!("column `{name}` is `{}` and not published", role.name()));
             self.report(at, problem.hint("leave `perturb` out, or change the role"));
         }
-        Some(AttributePolicy { name: name.into(), role, person, taxonomy, weight, perturb })
+        let freeform = self.freeform(&section, name, role, taxonomy.as_ref());
+        Some(AttributePolicy { name: name.into(), role, person, taxonomy, weight, perturb, freeform })
     }
 
     /// The steps of a perturbation, in the order in which they are made.
@@ -403,9 +409,9 @@ impl<'a> Reader<'a> {
         let Some(entry) = self.entry(section, MODELS, "model") else { return Vec::new() };
         self.only_parameters(section, entry.parameters, &["name", "attribute", "on"]);
         let names = |role| attributes.iter().filter(move |a| a.role == role).map(|a| a.name.as_str());
-        let on = section
-            .get("on")
-            .and_then(|v| self.columns_on(section, v, &names(Role::QuasiIdentifier).collect::<Vec<_>>()));
+        let generalized: Vec<&AttributePolicy> = attributes.iter().filter(|a| a.role.is_generalized()).collect();
+        let quasi: Vec<&str> = generalized.iter().map(|a| a.name.as_str()).collect();
+        let on = section.get("on").and_then(|v| self.columns_on(section, v, &quasi));
         let sensitive: Vec<&str> = names(Role::Sensitive).collect();
         let asked = section.get("attribute");
         let named = |v| self.sensitive_named(section, entry.name, v, &sensitive);
@@ -436,6 +442,9 @@ impl<'a> Reader<'a> {
             (Concern::Sensitive, None) => (0..sensitive.len()).map(Some).collect(),
         };
         self.guards(section, entry, &parameters, &names(Role::Guard).collect::<Vec<_>>());
+        if first.freeform().is_some() {
+            self.has_something_to_guard(section, entry.name, &generalized, on.as_deref());
+        }
         if first.promise().concerns != Concern::Identity && sensitive.is_empty() && section.get("attribute").is_none() {
             let problem = Problem::new(format!("`{}` needs a sensitive attribute and there is none", entry.name));
             self.report(section.at, problem.hint("give one column `role = \"sensitive\"`"));

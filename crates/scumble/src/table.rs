@@ -5,6 +5,7 @@
 //! fewer than the records.
 
 use crate::class::{EquivalenceClass, Histogram, Run};
+use crate::freeform::Values;
 use crate::history::{History, PastGroup};
 use crate::taxonomy::Taxonomy;
 use hashbrown::HashTable;
@@ -14,8 +15,9 @@ use std::sync::Arc;
 
 /// What an attribute is to an adversary.
 ///
-/// A role belongs to a column. Where single values of one column are observable or sensitive (FF-anonymity), the
-/// distinction is made on the attribute's taxonomy, not here.
+/// A role belongs to a column. Where single values of one column are observable or sensitive (FF-anonymity), the column is
+/// `freeform`, and the distinction is made on the attribute's taxonomy. In a [`Table`] it stands among the
+/// quasi-identifiers, because it is generalized as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Names a person; dropped from every release.
@@ -26,23 +28,31 @@ pub enum Role {
     Sensitive,
     /// Neither; passes through unchanged.
     Insensitive,
+    /// Each of its values is observable or sensitive by itself, as a [`crate::freeform::Specification`] says; generalized.
+    Freeform,
     /// How a person wants a sensitive attribute guarded: a node of its taxonomy. Counted for the models, not published.
     Guard,
 }
 
 impl Role {
     /// Every role with its name in a policy.
-    pub const ALL: [(&'static str, Role); 5] = [
+    pub const ALL: [(&'static str, Role); 6] = [
         ("identifier", Role::Identifier),
         ("quasi-identifier", Role::QuasiIdentifier),
         ("sensitive", Role::Sensitive),
         ("insensitive", Role::Insensitive),
+        ("freeform", Role::Freeform),
         ("guard", Role::Guard),
     ];
 
     /// The name in a policy.
     pub fn name(self) -> &'static str {
         Role::ALL.iter().find(|(_, r)| *r == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whether a release shows its values generalized.
+    pub fn is_generalized(self) -> bool {
+        matches!(self, Role::QuasiIdentifier | Role::Freeform)
     }
 }
 
@@ -57,6 +67,9 @@ pub struct Attribute {
     pub weight: f64,
     /// Set for what stands among the sensitive attributes to be counted, and is not published.
     pub hidden: Option<Hidden>,
+    /// How sensitive and observable its single values are, if that was said; otherwise all are observable and none is
+    /// sensitive.
+    pub freeform: Option<Arc<Values>>,
 }
 
 /// What is counted in every class for the models' sake and never published.
@@ -71,7 +84,7 @@ pub enum Hidden {
 impl Attribute {
     /// A published attribute of weight 1.
     pub fn new(name: &str, taxonomy: Taxonomy) -> Attribute {
-        Attribute { name: name.into(), taxonomy: Arc::new(taxonomy), weight: 1.0, hidden: None }
+        Attribute { name: name.into(), taxonomy: Arc::new(taxonomy), weight: 1.0, hidden: None, freeform: None }
     }
 }
 

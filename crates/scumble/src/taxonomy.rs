@@ -185,6 +185,17 @@ impl Taxonomy {
         (id != u32::MAX).then(|| self.run(id))
     }
 
+    /// The run of the smallest node that covers the run.
+    pub fn node_over(&self, run: Run) -> Run {
+        self.run(self.node(run))
+    }
+
+    /// The nodes that stand above the run: all that cover it and are not it, from the smallest to the root.
+    pub fn above(&self, run: Run) -> Vec<Run> {
+        let lowest = Some(self.node_over(run));
+        std::iter::successors(lowest, |&node| self.parent(node)).filter(|&node| node != run).collect()
+    }
+
     fn run(&self, id: u32) -> Run {
         match (id as usize).checked_sub(self.leaves.len()) {
             None => Run::new(id, id),

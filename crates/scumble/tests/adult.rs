@@ -4,10 +4,15 @@
 use data::{encoded, model};
 use scumble::algorithm::{Goal, Requirement, solutions};
 use scumble::catalogue::METRICS;
-use scumble::release::Release;
+use scumble::class::{EquivalenceClass, Run};
+use scumble::exact::Ratio;
+use scumble::freeform::{Observability, Specification, attach};
+use scumble::model::cube_of;
+use scumble::release::{Form, Release};
 use scumble::table::Table;
 use scumble::taxonomy::{Rule, parse_rows};
 use scumble::utility::Subject;
+use std::collections::{BTreeMap, BTreeSet};
 
 mod data;
 
@@ -116,4 +121,75 @@ fn local_recoding_loses_less_than_arx() {
         println!("local loses {local:.4}, ARX {arx}");
         assert!(local < arx, "{local} against {arx}");
     }
+}
+
+/// Adult with all nine columns freeform: two have guarded values, the others are believed to be observable more or less.
+fn freeform_adult() -> Option<Table> {
+    let read = |path: &str| Some(parse_rows("data", &data::read(path)?).expect("rows"));
+    let rows = read("adult/adult.csv")?;
+    let number = |text| Ratio::parse(text).expect("a number");
+    let believed = |belief, alpha| Specification {
+        observability: Observability::Believed { belief: number(belief), beliefs: Vec::new(), alpha: number(alpha) },
+        ..Specification::default()
+    };
+    let guarded = |values: &[&str]| Specification {
+        guarding: values.iter().map(|v| (*v).to_owned()).collect(),
+        ..Specification::default()
+    };
+    let said = [
+        ("sex", believed("1", "0")),
+        ("age", believed("0.2", "0.3")),
+        ("race", believed("1", "0")),
+        ("marital-status", believed("0.5", "0.3")),
+        ("education", believed("0.3", "0.3")),
+        ("native-country", believed("0.5", "0.3")),
+        ("workclass", believed("0.3", "0.3")),
+        ("occupation", guarded(&["Priv-house-serv", "Protective-serv", "Armed-Forces", "Handlers-cleaners"])),
+        ("salary-class", guarded(&[">50K"])),
+    ];
+    let (mut attributes, mut codes) = (Vec::new(), Vec::new());
+    for (name, specification) in &said {
+        let at = rows[0].iter().position(|h| h == name).expect("the column");
+        let texts: Vec<&str> = rows[1..].iter().map(|r| r[at].as_str()).collect();
+        let path = format!("adult/hierarchies/adult_hierarchy_{name}.csv");
+        let file = read(&path).expect("its taxonomy");
+        let (attribute, code) = encoded(name, &Rule::File { path, ordered: false }, Some(file), &texts);
+        codes.push(code);
+        attributes.push(attach(attribute, Some(specification)).expect("right"));
+    }
+    Some(Table::collapse(attributes, Vec::new(), codes).0)
+}
+
+/// Steps are judged by what is new; here every step that was left is judged as a whole table.
+#[test]
+fn no_step_beyond_a_minimal_release_is_safe() {
+    let Some(table) = freeform_adult() else { return };
+    let goal = [model("ff-anonymity", &[("observability", "0.5"), ("threat", "0.6"), ("known", "3")])];
+    let thresholds = goal[0].model.freeform().expect("it is");
+    let made = data::publish(&table, "specialize", &[], &goal);
+    let Form::Generalized(form) = &made.form else { panic!("it generalizes") };
+    let breaks = |show: &dyn Fn(usize, u32, Run) -> Run| {
+        let mut counts: BTreeMap<Vec<Run>, u64> = BTreeMap::new();
+        for (class, m) in form.classes.iter().flat_map(|c| c.members.iter().map(move |m| (c, m))) {
+            let cell = |d: usize| show(d, table.quasi_codes[d][m.row as usize], class.region[d]);
+            *counts.entry((0..table.quasi.len()).map(cell).collect()).or_default() += u64::from(m.count);
+        }
+        let class = |(region, count)| EquivalenceClass { region, count, histograms: Vec::new() };
+        let classes: Vec<EquivalenceClass> = counts.into_iter().map(class).collect();
+        let cube = cube_of(&table.quasi, None, &classes, &thresholds, thresholds.threat).expect("cuts");
+        cube.breaks(thresholds.threat)
+    };
+    assert!(!breaks(&|_, _, run| run));
+    let mut steps = 0;
+    for (d, attribute) in table.quasi.iter().enumerate() {
+        let shown: BTreeSet<Run> = form.classes.iter().map(|c| c.region[d]).collect();
+        for node in shown.into_iter().filter(|run| run.width() > 1) {
+            let children = attribute.taxonomy.children(node);
+            let child = |leaf: u32| *children.iter().find(|c| c.contains(leaf)).expect("below the node");
+            let step = |dim: usize, leaf: u32, run: Run| if dim == d && run == node { child(leaf) } else { run };
+            assert!(breaks(&step), "{} could show what is below {}", attribute.name, attribute.taxonomy.label(node));
+            steps += 1;
+        }
+    }
+    assert!(steps > 5, "{steps} steps are left: the release is almost the table itself");
 }

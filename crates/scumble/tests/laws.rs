@@ -7,6 +7,7 @@ mod laws {
     mod cases;
     mod cuts;
     mod exactness;
+    mod freeform;
     mod full_domain;
     mod knowledge;
     mod local;

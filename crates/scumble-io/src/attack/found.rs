@@ -26,6 +26,7 @@ pub(super) fn told(
         told: Vec::new(),
         top: Vec::new(),
         findings: std::mem::take(&mut report.findings),
+        breaches: Vec::new(),
         notes: std::mem::take(&mut report.notes),
     };
     let mut figures = std::mem::take(&mut report.figures);

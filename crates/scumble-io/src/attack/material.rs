@@ -34,7 +34,7 @@ pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
     let mut quasi: Vec<String> = Vec::new();
     for folder in &options.releases {
         check::must_be_release(folder)?;
-        let columns = manifest::read(folder)?.columns.into_iter().filter(|c| c.role == "quasi-identifier");
+        let columns = manifest::read(folder)?.columns.into_iter().filter(|c| c.is_generalized());
         for column in columns {
             if !quasi.contains(&column.name) {
                 quasi.push(column.name);

@@ -4,7 +4,7 @@
 //! makes equal, linked to the runs they show (the TIPS structure of Fung et al.), so that changing a run touches only
 //! the records below it. Requirements on different sets of columns see different groups: each set is a [`View`].
 
-use super::{Goal, Refusal};
+use super::{Goal, Refusal, Requirement};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::problem::Problem;
 use crate::release::{Form, Generalized, Member, Members};
@@ -75,8 +75,13 @@ pub(super) fn refinement(taxonomy: &Taxonomy, run: Run) -> Option<Refinement> {
 impl<'a> Cuts<'a> {
     /// Everything at its root.
     pub fn top(table: &'a Table, goal: &'a Goal<'a>) -> Cuts<'a> {
+        Cuts::top_for(table, goal, |_| true)
+    }
+
+    /// The same, where only some of the requirements are judged group by group, and the others by whoever asks.
+    pub fn top_for(table: &'a Table, goal: &'a Goal<'a>, by_groups: impl Fn(&Requirement) -> bool) -> Cuts<'a> {
         let whole = Group { region: table.top(), rows: (0..table.rows() as u32).collect(), count: table.records() };
-        Cuts::of(table, goal, |root, _| root, |_| vec![whole.copy()])
+        Cuts::of(table, goal, by_groups, |root, _| root, |_| vec![whole.copy()])
     }
 
     /// Nothing generalized.
@@ -99,23 +104,25 @@ impl<'a> Cuts<'a> {
             }
             groups
         };
-        Cuts::of(table, goal, |_, leaf| Run::new(leaf, leaf), points)
+        Cuts::of(table, goal, |_| true, |_, leaf| Run::new(leaf, leaf), points)
     }
 
     fn of(
         table: &'a Table,
         goal: &'a Goal<'a>,
+        by_groups: impl Fn(&Requirement) -> bool,
         shown: impl Fn(Run, u32) -> Run,
         groups: impl Fn(&[usize]) -> Vec<Group>,
     ) -> Cuts<'a> {
         let all: Vec<usize> = (0..table.quasi.len()).collect();
+        let judged: Vec<usize> = (0..goal.requirements.len()).filter(|&r| by_groups(&goal.requirements[r])).collect();
         let mut sets: Vec<Vec<usize>> =
-            goal.requirements.iter().map(|r| r.on.clone().unwrap_or_else(|| all.clone())).collect();
+            judged.iter().map(|&r| goal.requirements[r].on.clone().unwrap_or_else(|| all.clone())).collect();
         sets.sort();
         sets.dedup();
         let view = |on: Vec<usize>| {
             let about = |&r: &usize| goal.requirements[r].on.as_ref().unwrap_or(&all) == &on;
-            let requirements: Vec<usize> = (0..goal.requirements.len()).filter(about).collect();
+            let requirements: Vec<usize> = judged.iter().copied().filter(about).collect();
             let promises = || requirements.iter().map(|&r| goal.requirements[r].model.promise());
             let mut view = View {
                 least: promises().map(|p| p.least).max().unwrap_or(1).max(1),
@@ -161,6 +168,11 @@ impl<'a> Cuts<'a> {
     /// The leaves that show a run.
     pub fn leaves(&self, dim: usize, run: Run) -> Vec<u32> {
         (run.first..=run.last).filter(|&leaf| self.shown[dim][leaf as usize] == run).collect()
+    }
+
+    /// What every leaf of a quasi-identifier shows.
+    pub fn shown_by(&self, dim: usize) -> &[Run] {
+        &self.shown[dim]
     }
 
     /// The run that a leaf shows.

@@ -28,6 +28,7 @@ mod mondrian;
 mod newcomers;
 mod samarati;
 mod sibling;
+mod specialize;
 mod top_down;
 
 pub use incognito::{Solutions, solutions};
@@ -41,6 +42,7 @@ pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[
     samarati::ENTRY,
     datafly::ENTRY,
     top_down::ENTRY,
+    specialize::ENTRY,
     bottom_up::ENTRY,
     k_optimize::ENTRY,
     microaggregation::ENTRY,
@@ -145,6 +147,7 @@ impl<'a> Goal<'a> {
             attribute: self.requirements[i].attribute.unwrap_or(0),
             population: self.populations[i].as_deref(),
             shape: self.shape,
+            on: self.requirements[i].on.as_deref(),
         }
     }
 
@@ -314,6 +317,10 @@ impl<'a> Goal<'a> {
     pub fn impossible(&self, whole: &EquivalenceClass) -> Vec<Problem> {
         let mut reasons = Vec::new();
         for (i, r) in self.requirements.iter().enumerate() {
+            if let Some(problem) = r.model.hopeless(&self.context(i)) {
+                reasons.push(problem);
+                continue;
+            }
             let together = r.model.judge_all(&self.context(i), std::slice::from_ref(whole));
             let verdict = together.unwrap_or_else(|| self.judge(i, whole));
             if verdict.holds {

@@ -10,6 +10,7 @@ mod attribute_linkage;
 mod bayes;
 mod definetti;
 pub mod facts;
+pub mod freeform;
 mod implications;
 mod inference;
 mod intersection;

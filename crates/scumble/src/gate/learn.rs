@@ -6,7 +6,9 @@ use crate::exact::Ratio;
 use crate::inference::sentences::Names;
 use crate::inference::witness::{Claim, Explainer, Witness};
 use crate::inference::worlds::{Options, Worlds, worlds};
-use crate::inference::{Contradiction, Evidence, Failure, Inference, Located, Outcome, Source, infer};
+use crate::inference::{
+    Beliefs, Contradiction, Evidence, Failure, Forced, Inference, Located, Outcome, Source, forced, infer,
+};
 use crate::problem::Problem;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
@@ -106,7 +108,10 @@ pub struct Reason {
 struct Learnt {
     crowd: Crowd,
     evidence: Evidence,
-    found: Inference,
+    forced: Forced,
+    /// The belief of maximum entropy, where beliefs are judged.
+    beliefs: Option<Beliefs>,
+    /// The share of worlds, likewise.
     worlds: Option<Worlds>,
 }
 
@@ -348,17 +353,25 @@ fn learnt_by_definetti(gate: &Gate, definetti: Option<&Strongest>, seen: &mut Se
     found
 }
 
-/// What follows from these releases.
+/// What follows from these releases. Beliefs are looked at only where the gate judges them: what is certain and what is
+/// impossible does not depend on them.
 fn learn(memory: &Memory, gate: &Gate, releases: &[usize]) -> Result<Learnt, Problem> {
     let crowd = memory.crowd(releases);
     let evidence = memory.evidence(&crowd, releases);
-    let found = infer(&evidence, &|_, _| ()).map_err(|f| refused(memory, releases, &crowd, &evidence, &f))?;
-    let counted = gate.panel.contains(&Panelist::Worlds).then(|| {
+    let wrong = |f| refused(memory, releases, &crowd, &evidence, &f);
+    let wants = |panelist| gate.posterior.is_some() && gate.panel.contains(&panelist);
+    let (forced, beliefs) = if wants(Panelist::MaximumEntropy) {
+        let Inference { forced, beliefs } = infer(&evidence, &|_, _| ()).map_err(wrong)?;
+        (forced, Some(beliefs))
+    } else {
+        (forced(&evidence).map_err(|c| wrong(Failure::Contradiction(c)))?, None)
+    };
+    let counted = wants(Panelist::Worlds).then(|| {
         let options = Options { budget: 0, ..Options::default() };
-        worlds(&evidence, &found.forced.possible, &options, &|_, _| true)
+        worlds(&evidence, &forced.possible, &options, &|_, _| true)
     });
     let worlds = counted.transpose().map_err(|e| Problem::new(format!("worlds could not be counted: {e}")))?;
-    Ok(Learnt { crowd, evidence, found, worlds })
+    Ok(Learnt { crowd, evidence, forced, beliefs, worlds })
 }
 
 impl Learnt {
@@ -369,11 +382,11 @@ impl Learnt {
 
     fn known(&self, gate: &Gate, kind: u32) -> Known {
         let real = |v: &u32| *v != Outcome::UNKNOWN;
-        let mut possible = self.found.forced.values(&self.evidence, kind);
+        let mut possible = self.forced.values(&self.evidence, kind);
         let first = possible.next();
         let more = possible.count() as u64;
         let Some(first) = first.filter(|v| real(v) || more > 0) else { return Known::default() };
-        let unknown = self.found.forced.values(&self.evidence, kind).filter(|v| !real(v)).count() as u64;
+        let unknown = self.forced.values(&self.evidence, kind).filter(|v| !real(v)).count() as u64;
         let candidates = 1 + more - unknown;
         let mut last = None;
         let allowed = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
@@ -402,7 +415,7 @@ impl Learnt {
                 let first = outcomes.filter(|v| *v != Outcome::UNKNOWN).min()?;
                 Some((first, 1.0 / intersection.max(1) as f64))
             }
-            Panelist::MaximumEntropy => strongest(&mut self.found.beliefs.values(&self.evidence, kind)),
+            Panelist::MaximumEntropy => strongest(&mut self.beliefs.as_ref()?.values(&self.evidence, kind)),
             Panelist::Worlds => {
                 let worlds = self.worlds.as_ref()?;
                 let outcomes = self.evidence.outcomes_of(kind);
@@ -425,7 +438,7 @@ impl Learnt {
 
     fn notes(&self, gate: &Gate) -> Vec<String> {
         let mut notes = Vec::new();
-        let undecided = self.found.forced.undecided.len();
+        let undecided = self.forced.undecided.len();
         if undecided > 0 {
             notes.push(format!("{undecided} possibilities were neither proven nor excluded and count as possible"));
         }
@@ -468,7 +481,7 @@ impl Learnt {
                 },
                 _ => continue,
             };
-            let Ok(witness) = explainer.because(&self.found.forced, *kind, claim) else { continue };
+            let Ok(witness) = explainer.because(&self.forced, *kind, claim) else { continue };
             let person = self.crowd.kinds[*kind as usize].1;
             let (sentences, releases) =
                 (explainer.sentences(&witness, &names), self.contributing(memory, releases, &witness, person));
@@ -508,7 +521,7 @@ impl Learnt {
 
     /// A value that the releases allow each by itself, and not together.
     fn excluded(&self, kind: u32) -> Option<u32> {
-        let possible: Vec<u32> = self.found.forced.values(&self.evidence, kind).collect();
+        let possible: Vec<u32> = self.forced.values(&self.evidence, kind).collect();
         let allowed = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
         allowed.filter(|v| *v != Outcome::UNKNOWN).find(|v| !possible.contains(v))
     }

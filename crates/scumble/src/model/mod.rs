@@ -3,6 +3,7 @@
 use crate::catalogue::Entry;
 use crate::class::{EquivalenceClass, Run};
 use crate::exact::{Fraction, Ratio};
+use crate::freeform::cube::Thresholds;
 use crate::problem::Problem;
 use crate::register::Population;
 use crate::release::Shape;
@@ -21,6 +22,7 @@ mod delta_presence;
 mod distinct_l_diversity;
 mod diversity;
 mod entropy_l_diversity;
+mod ff_anonymity;
 mod k_anonymity;
 mod k_map;
 mod knowledge;
@@ -37,6 +39,7 @@ mod t_closeness;
 
 pub use bayes_optimal::{Belief, Reading, Told, beliefs};
 pub use ck_safety::disclosures_by_implications;
+pub use ff_anonymity::{cube_of, exposure, thresholds};
 pub use privacy_skyline::disclosures_by_skyline;
 pub use recursive_l_diversity::{frontier, smallest_c};
 pub use t_closeness::{Distance, distance};
@@ -64,6 +67,7 @@ pub const MODELS: &[Entry<Box<dyn Model>>] = &[
     personalized_privacy::ENTRY,
     negation_robustness::ENTRY,
     predicate::ENTRY,
+    ff_anonymity::ENTRY,
 ];
 
 /// What a model may look at besides the class: what is known about the whole table.
@@ -82,6 +86,8 @@ pub struct Context<'a> {
     pub population: Option<&'a Population>,
     /// What a region is in this release.
     pub shape: Shape,
+    /// The quasi-identifiers that this requirement is about; all, if absent.
+    pub on: Option<&'a [usize]>,
 }
 
 impl Context<'_> {
@@ -188,6 +194,16 @@ pub trait Model: Send + Sync {
     fn judge_all(&self, _cx: &Context<'_>, _classes: &[EquivalenceClass]) -> Option<Verdict> {
         None
     }
+
+    /// Why no release at all keeps the promise, whatever the records are, if that can be told beforehand.
+    fn hopeless(&self, _cx: &Context<'_>) -> Option<Problem> {
+        None
+    }
+
+    /// The thresholds, if it is FF-anonymity: an algorithm that specializes values can judge a step by what is new.
+    fn freeform(&self) -> Option<Thresholds> {
+        None
+    }
 }
 
 /// What a model promises about every class, as far as algorithms and reports need to know.
@@ -239,7 +255,7 @@ pub enum Bound {
 /// What a model protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concern {
-    /// Who a record belongs to.
+    /// Who a record belongs to, or what the quasi-identifiers alone tell: no sensitive attribute is looked at.
     Identity,
     /// What a sensitive attribute says about a person.
     Sensitive,

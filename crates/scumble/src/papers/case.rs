@@ -2,10 +2,12 @@
 
 use crate::algorithm::{Goal, Requirement, solutions};
 use crate::attack::{Knowledge, Membership, Report, Scene};
-use crate::catalogue::{ATTACKS, METRICS, MODELS, Parameters};
+use crate::catalogue::{ATTACKS, FREEFORM, METRICS, MODELS, Parameters};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::encode::{encode, encode_guard};
 use crate::exact::{Fraction, Ratio, effective_l};
+use crate::freeform::cube::Breach;
+use crate::freeform::{self, attach};
 use crate::history::PastGroup;
 use crate::model::{Belief, Concern, Distance, Measured, Reading, Told, beliefs, distance, frontier, smallest_c};
 use crate::policy::Policy;
@@ -83,7 +85,8 @@ impl Blocks {
             let (taxonomy, leaves) =
                 encode(&a.name, &rule, file, &values, &policy.missing).map_err(|e| e.to_string())?;
             codes.push(code(&leaves));
-            attributes.push(Attribute { weight: a.weight, ..Attribute::new(&a.name, taxonomy) });
+            let attribute = Attribute { weight: a.weight, ..Attribute::new(&a.name, taxonomy) };
+            attributes.push(attach(attribute, a.freeform.as_ref()).map_err(|e| e.to_string())?);
         }
         let sensitive = attributes.split_off(policy.quasi().count());
         let (mut table, _) = match &self.past {
@@ -254,6 +257,7 @@ impl Case {
                 same(&show_measured(self.judged(release, what)?.measured), expected)
             }
             "witness" => same(&self.witness(release, rest)?, tail),
+            "breaches" => same(&breaches(release, rest)?, tail),
             "in" => {
                 let class = self.class(release, rest)?.clone();
                 // Distances are measured from the whole table, so the class stays in it.
@@ -439,6 +443,12 @@ impl Case {
                 let t = &release.quasi[place(&release.quasi, column)?].taxonomy;
                 let run = t.parse(label).ok_or("no such label")?;
                 Measured::Exact(Ratio::new(u128::from(t.size(run) - 1), t.size(t.root()).into()))
+            }
+            ("sensitivity" | "observability", [column, label]) => {
+                let attribute = &release.quasi[place(&release.quasi, column)?];
+                let run = attribute.taxonomy.parse(label).ok_or("no such label")?;
+                let of = if name == "sensitivity" { freeform::sensitivity } else { freeform::observability };
+                Measured::Exact(of(attribute, run))
             }
             ("recodings", [column, scheme]) => {
                 let t = &release.quasi[place(&release.quasi, column)?].taxonomy;
@@ -696,6 +706,22 @@ fn show_measured(m: Measured) -> String {
 
 fn show_frontier(counts: &[u64]) -> String {
     frontier(counts).into_iter().map(|(l, c)| format!("{l} -> {}", show_measured(c))).collect::<Vec<_>>().join(", ")
+}
+
+/// Freeform attacks that are breaches, minimal ones first: `breaches observability = 1, threat = 1/2 : M, High -> AIDS 1`.
+fn breaches(release: &Release, given: &str) -> Result<String, String> {
+    let mut given = named(given)?;
+    given.insert("list".into(), "1000".into());
+    let parameters = Parameters::read(FREEFORM.name, FREEFORM.parameters, &given).map_err(|p| format!("{p:?}"))?;
+    let attack = (FREEFORM.build)(&parameters).map_err(|problem| problem.to_string())?;
+    let found = attack.run(release, None).map_err(|problem| problem.to_string())?;
+    let label = |&(i, run): &(usize, Run)| release.quasi[i].taxonomy.label(run).into_owned();
+    let words = |b: &Breach| {
+        let known: Vec<String> = b.known.iter().map(label).collect();
+        format!("{} -> {} {}", known.join(", "), label(&b.value), b.threat)
+    };
+    let all: Vec<String> = found.listed(attack.list).map(words).collect();
+    Ok(if all.is_empty() { "none".into() } else { all.join("; ") })
 }
 
 /// The largest ℓ that holds with c, for the counts and then with the value of each rank ruled out:

@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         gate.certain = whole("certain", 0).unwrap_or(0);
         gate.candidates = whole("candidates", 2);
         gate.coalitions = whole("coalitions", 1).unwrap_or(1) as usize;
-        gate.posterior = section.get("posterior").and_then(|v| self.share(&section, "posterior", v));
+        gate.posterior = section.get("posterior").and_then(|v| self.share(&section.path("posterior"), v));
         gate.everybody = self.flag(&section, "everybody").unwrap_or(true);
         if let Some(names) = self.texts_at(&section, "panel") {
             gate.panel = self.panel(&section, &names);
@@ -62,16 +62,8 @@ impl<'a> Reader<'a> {
             let problem = Problem::new(format!("`{}` is no confidence", of.path(key)));
             self.report(value.span().start, problem.hint("write per cents, as in `pvp = { 100 = 0, 50 = 0.01 }`"));
         }
-        let share = self.share(of, key, value);
+        let share = self.share(&of.path(key), value);
         Some((Ratio::new(percent?.into(), 100), share?))
-    }
-
-    fn share(&self, section: &Section<'a>, key: &str, value: &Spanned<DeValue<'a>>) -> Option<Ratio> {
-        let share = scalar(value.get_ref()).and_then(|t| Ratio::parse(&t)).filter(|r| *r <= Ratio::whole(1));
-        if share.is_none() {
-            self.wrong(section, key, value, "a number between 0 and 1");
-        }
-        share
     }
 
     fn panel(&self, section: &Section<'a>, names: &[String]) -> Vec<Panelist> {

@@ -22,10 +22,11 @@ pub fn read_rule(column: &str, text: &str) -> Result<Rule, Problems> {
 impl<'a> Reader<'a> {
     /// Reports a quasi-identifier that comes without a taxonomy.
     pub(super) fn needs_taxonomy(&self, name: &str, role: Role, at: usize) -> Option<()> {
-        if role != Role::QuasiIdentifier {
+        if !role.is_generalized() {
             return Some(());
         }
-        let problem = Problem::new(format!("column `{name}` is a quasi-identifier but has no taxonomy"));
+        let kind = if role == Role::Freeform { "freeform" } else { "a quasi-identifier" };
+        let problem = Problem::new(format!("column `{name}` is {kind} but has no taxonomy"));
         let hint = "give one, for example `taxonomy = { number = true }`, `{ prefix = true }`, `{ flat = true }` or a file; \
                     or make it `insensitive`";
         self.report(at, problem.hint(hint));

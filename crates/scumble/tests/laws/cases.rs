@@ -4,6 +4,8 @@ use proptest::prelude::*;
 use scumble::algorithm::{Algorithm, Requirement};
 use scumble::catalogue::{Entry, Kind, MODELS, Parameter, Parameters, Value};
 use scumble::encode::{encode, encode_guard};
+use scumble::exact::Ratio;
+use scumble::freeform::{Observability, Specification, attach};
 use scumble::model::{Concern, Model};
 use scumble::register::{Register, RegisterColumn};
 use scumble::table::{Attribute, Table};
@@ -103,7 +105,8 @@ impl Case {
                 encode(&name, &column.rule, column.rows, &distinct, &["NA".into()]).expect("the columns are right");
             let leaf = |t: &&str| leaves[distinct.iter().position(|d| d == t).expect("is there")];
             codes.push(texts.iter().map(leaf).collect());
-            attributes.push(Attribute::new(&name, taxonomy));
+            let said = if i < quasi.len() { specification(kind, may_miss) } else { None };
+            attributes.push(attach(Attribute::new(&name, taxonomy), said.as_ref()).expect("right"));
         }
         let mut sensitive = attributes.split_off(quasi.len());
         let (guard, wishes) = guard(&sensitive[0].taxonomy, records);
@@ -149,6 +152,23 @@ impl Case {
     pub fn all_ordered(&self) -> bool {
         self.table.quasi.iter().all(|a| a.taxonomy.is_ordered())
     }
+}
+
+/// What is said of the values of a column whose taxonomy is given.
+fn specification(kind: usize, other: bool) -> Option<Specification> {
+    let number = |text| Ratio::parse(text).expect("a number");
+    let believed =
+        |belief, alpha| Observability::Believed { belief: number(belief), beliefs: Vec::new(), alpha: number(alpha) };
+    let (guarding, observability): (&[&str], _) = match (kind % KINDS, other) {
+        (5, false) => (&["Lawyer", "Artist"], Observability::BySensitivity),
+        (5, true) => (&["*"], believed("0", "0.5")),
+        (6, _) => (&["many"], believed("0.2", "0.4")),
+        (7, true) => (&["a", "y"], Observability::BySensitivity),
+        (7, false) => (&["p"], believed("0.1", "0.3")),
+        _ => return None,
+    };
+    let guarding = guarding.iter().map(|g| (*g).to_owned()).collect();
+    Some(Specification { guarding, observability, ..Specification::default() })
 }
 
 /// A column that says for every record which node of the sensitive attribute is to be guarded, or nothing.
@@ -274,7 +294,12 @@ pub fn requirements(draws: &[Draw], table: &Table) -> Vec<Requirement> {
 }
 
 fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Requirement {
-    let entry = &MODELS[which];
+    let columns: Vec<usize> = (0..table.quasi.len()).filter(|d| on & (1 << d) != 0).collect();
+    let on = (on & 16 != 0 && !columns.is_empty()).then_some(columns);
+    let mut looked_at = (0..table.quasi.len()).filter(|d| on.as_ref().is_none_or(|on| on.contains(d)));
+    let guards = looked_at.any(|d| table.quasi[d].freeform.as_ref().is_some_and(|v| v.guards()));
+    // FF-anonymity needs something to guard.
+    let entry = if MODELS[which].name == "ff-anonymity" && !guards { &MODELS[0] } else { &MODELS[which] };
     let published = table.published_sensitive();
     // The wishes of the guard column are about the first one.
     let guards = entry.parameters.iter().any(|p| matches!(p.kind, Kind::Guard));
@@ -287,8 +312,6 @@ fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Require
         Concern::Joint => Some(table.sensitive.len() - 1),
     };
     let register = parameters.register().map(|_| Arc::new(register(table)));
-    let columns: Vec<usize> = (0..table.quasi.len()).filter(|d| on & (1 << d) != 0).collect();
-    let on = (on & 16 != 0 && !columns.is_empty()).then_some(columns);
     Requirement { name: entry.name, parameters, model, attribute, on, register }
 }
 

@@ -60,6 +60,7 @@ fn context(of: &(Attribute, Distribution)) -> Context<'_> {
         attribute: 0,
         population: None,
         shape: Shape::Regions,
+        on: None,
     }
 }
 

@@ -193,6 +193,7 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
             let left: Vec<u64> = (0..counts.len()).filter(|&i| !out.contains(&i)).map(|i| counts[i]).collect();
             out.len() as u64 > r.parameters.count("j") || left.is_empty() || is_diverse(r, &left)
         }),
+        "ff-anonymity" => does_its_part(r, table, region),
         // The drawn expression; others are in `predicates.rs`.
         "predicate" => counts.len() >= 3 && 2 * counts[0] <= size,
         "personalized-privacy" => {
@@ -217,6 +218,19 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
             Goal::new(table, std::slice::from_ref(r)).judge(0, &class).holds
         }
     }
+}
+
+/// Whether nothing that the region shows, and nothing above it, can be attacked: what is not observable is not too
+/// sensitive. Sensitivity and observability themselves have their laws in `freeform.rs`.
+fn does_its_part(r: &Requirement, table: &Table, region: &[Run]) -> bool {
+    let (observable, threat) = (r.parameters.number("observability"), r.parameters.number("threat"));
+    (0..region.len()).filter(|d| r.on.as_ref().is_none_or(|on| on.contains(d))).all(|d| {
+        let (attribute, run) = (&table.quasi[d], region[d]);
+        let t = &attribute.taxonomy;
+        let nodes = (0..=t.levels()).map(|level| t.at_level(run.first, level)).filter(|node| node.covers(run));
+        let hidden = nodes.chain([run]).filter(|&v| scumble::freeform::observability(attribute, v) < observable);
+        hidden.into_iter().all(|v| scumble::freeform::sensitivity(attribute, v) <= threat)
+    })
 }
 
 /// The people of a requirement's register by their leaf on each quasi-identifier, with how many they are. The registers
