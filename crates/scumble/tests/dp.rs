@@ -1,0 +1,8 @@
+//! Differential privacy against slow twins: exact enumeration of samplers, brute-force composition, finite games.
+
+#[path = "dp/accounting.rs"]
+mod accounting;
+#[path = "dp/games.rs"]
+mod games;
+#[path = "dp/sampling.rs"]
+mod sampling;
