@@ -2,7 +2,7 @@
 //!
 //! A mechanism and its price are one thing: every file of a mechanism draws with exact arithmetic ([`dice`]) and says what
 //! the draw costs as a [`accountant::Spend`]. Prices add up in the [`accountant`] and are held against a [`budget`].
-//! [`semantics`] tells what a price
+//! [`query`] and [`sql`] turn text into measurements with a sensitivity, or say why it has none. [`semantics`] tells what a price
 //! means for what an adversary believes.
 //!
 //! Neighbours are data sets of which one has one person more, with all of that person's rows, unless a page says
@@ -18,9 +18,11 @@ pub mod gaussian;
 pub mod laplace;
 pub mod permute_and_flip;
 pub mod quantile;
+pub mod query;
 pub mod randomized_response;
 pub mod semantics;
 pub mod sparse_vector;
+pub mod sql;
 pub mod threshold;
 
 /// A mechanism, or a page about prices.
@@ -66,5 +68,6 @@ pub const MECHANISMS: &[Page] = &[
 pub const PRICES: &[Page] = &[
     price("accountant", "what a list of answers costs together", include_str!("accountant.rs")),
     price("budget", "how much may be spent in all", include_str!("budget.rs")),
+    price("dp-queries", "questions in SQL that have a sensitivity", include_str!("query.rs")),
     price("semantic-privacy", "what a price means for an adversary's beliefs", include_str!("semantics.rs")),
 ];

@@ -80,9 +80,14 @@ fn small(n: &dashu_int::IBig) -> i64 {
     i64::try_from(n.clone()).unwrap()
 }
 
-/// What was found is below the truth by at most the mass given up.
+/// What was found is below the truth by at most the mass given up. Samplers that begin again when they reject give up much;
+/// but every round has the same distribution, so that what was found has the shape of the truth.
 fn agrees(found: &BTreeMap<i64, f64>, rest: f64, truth: impl Fn(i64) -> f64) {
-    assert!(rest < 0.05, "{rest}");
+    assert!(rest < 0.25, "{rest}");
+    for x in -1..=1 {
+        let found = found.get(&x).copied().unwrap_or(0.0) / (1.0 - rest);
+        assert!((found / truth(x) - 1.0).abs() < 0.1, "P({x}) is about {found}, not {}", truth(x));
+    }
     let mut missing = 0.0;
     for x in -6..=6 {
         let found = found.get(&x).copied().unwrap_or(0.0);
@@ -115,7 +120,7 @@ fn discrete_laplace_has_its_exact_distribution() {
 
 #[test]
 fn discrete_gaussian_has_its_exact_distribution() {
-    for variance in ["1/4", "1/2"] {
+    for variance in ["1/4", "1/2", "1"] {
         let variance = fraction(variance);
         let (found, rest) = distribution(1e-6, |dice| small(&discrete_gaussian(dice, &variance)));
         let weight = |x: i64| (-((x * x) as f64) / (2.0 * variance.to_f64())).exp();
