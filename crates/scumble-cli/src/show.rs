@@ -149,7 +149,7 @@ fn reasons(reasons: &[Reason]) -> String {
 }
 
 /// The warnings, with an empty line before them; nothing if there are none.
-fn warnings(list: &[String]) -> String {
+pub fn warnings(list: &[String]) -> String {
     let lines: String = list.iter().map(|w| format!("warning: {w}\n")).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }

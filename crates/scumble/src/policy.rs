@@ -21,7 +21,7 @@ mod queries;
 mod reader;
 mod taxonomies;
 
-pub use queries::{Asked, ColumnRule, Queries};
+pub use queries::{Asked, ColumnRule, Queries, SyntheticRule};
 pub use taxonomies::read_rule;
 
 /// A valid policy.

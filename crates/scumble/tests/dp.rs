@@ -6,3 +6,7 @@ mod accounting;
 mod games;
 #[path = "dp/sampling.rs"]
 mod sampling;
+#[path = "dp/made_up.rs"]
+mod made_up;
+#[path = "dp/questions.rs"]
+mod questions;

@@ -23,6 +23,7 @@ pub mod randomized_response;
 pub mod semantics;
 pub mod sparse_vector;
 pub mod sql;
+pub mod synthetic;
 pub mod threshold;
 
 /// A mechanism, or a page about prices.
@@ -61,6 +62,7 @@ pub const MECHANISMS: &[Page] = &[
     mechanism("quantile", "a quantile, chosen on a grid", include_str!("quantile.rs")),
     mechanism("threshold", "groups whose keys are not public", include_str!("threshold.rs")),
     mechanism("randomized-response", "everybody tosses coins", include_str!("randomized_response.rs")),
+    mechanism("synthetic", "a table of made-up records from noisy counts", include_str!("synthetic.rs")),
     mechanism("sparse-vector", "the first of many questions above a threshold", include_str!("sparse_vector.rs")),
 ];
 

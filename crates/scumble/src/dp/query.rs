@@ -147,6 +147,8 @@ impl Scale {
 pub enum Measure {
     /// Rows, or rows with a value in a column.
     Count(Option<usize>),
+    /// Rows with a number in a column.
+    Numbers(usize),
     /// Persons.
     Persons,
     /// Σ (value − center)^power of a column.
@@ -428,7 +430,7 @@ impl Measure {
     /// How much a person changes the numbers, in sum.
     pub fn sensitivity(&self, rows: u64, grouped: bool) -> UBig {
         match self {
-            Measure::Count(_) => rows.into(),
+            Measure::Count(_) | Measure::Numbers(_) => rows.into(),
             // A person is in as many groups as they have rows.
             Measure::Persons => if grouped { rows } else { 1 }.into(),
             Measure::Sum { scale, center, power, .. } => scale.reach(*center).pow(*power as usize) * rows,

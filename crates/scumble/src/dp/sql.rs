@@ -289,7 +289,7 @@ impl Reader<'_> {
         }
         let center = scale.middle();
         let total = place(measures, sum(center, 1));
-        let count = place(measures, Measure::Count(Some(column)));
+        let count = place(measures, Measure::Numbers(column));
         if matches!(name, "AVG" | "MEAN") {
             return Some(Item::Mean(total, count));
         }

@@ -5,7 +5,7 @@
 
 use super::reader::{Reader, Section, line_of, scalar, shown};
 use crate::dp::budget::Limit;
-use crate::dp::query::Scale;
+use crate::dp::query::{NoiseKind, Price, Scale};
 use crate::exact::Fraction;
 use crate::problem::{Problem, Problems};
 use crate::taxonomy::Decimal;
@@ -42,6 +42,23 @@ pub struct Queries {
     pub file: Option<String>,
     /// Questions asked together, with their prices.
     pub ask: Vec<Asked>,
+    /// The synthetic table to make.
+    pub synthetic: Option<SyntheticRule>,
+}
+
+/// A synthetic table.
+#[derive(Clone, Debug)]
+pub struct SyntheticRule {
+    /// Its columns, each with public keys or bounds.
+    pub columns: Vec<String>,
+    /// Pairs of columns whose counts are measured in any case, by their places among the columns.
+    pub pairs: Vec<(usize, usize)>,
+    /// How wide the ranges of a column with bounds are, in its units; 1 where nothing is said.
+    pub widths: BTreeMap<String, i64>,
+    /// What it may cost.
+    pub price: Price,
+    /// Where it goes, as written.
+    pub to: String,
 }
 
 /// What is public about a column.
@@ -90,7 +107,7 @@ impl<'a> Reader<'a> {
             }
             return None;
         };
-        self.only(&section, &["table", "person", "rows_per_person", "columns", "budget", "each", "file", "ask"]);
+        self.only(&section, &["table", "person", "rows_per_person", "columns", "budget", "each", "file", "ask", "synthetic"]);
         let source = self.text_at(root, "source");
         if root.get("source").is_none() {
             self.report(0, Problem::new("`source` is missing").hint("add `source = \"extract.csv\"` at the top"));
@@ -106,6 +123,7 @@ impl<'a> Reader<'a> {
         let each = section.get("each").and_then(|_| self.limit(&section, "each"));
         let table = self.text_at(&section, "table").or_else(|| source.as_deref().map(stem));
         let (file, ask) = (self.text_at(&section, "file"), self.asked(&section));
+        let synthetic = self.section(&section, "synthetic").and_then(|s| self.synthetic(&s, &columns));
         let recipients = self.texts_at(root, "recipients").unwrap_or_default();
         let (delimiter, quote) = (self.byte(root, "delimiter"), self.byte(root, "quote"));
         let missing = self.texts_at(root, "missing").unwrap_or_else(|| vec![String::new()]);
@@ -123,6 +141,7 @@ impl<'a> Reader<'a> {
             each,
             file,
             ask,
+            synthetic,
         })
     }
 
@@ -222,6 +241,85 @@ impl<'a> Reader<'a> {
             return None;
         }
         Some(Scale { unit, low, high })
+    }
+
+    fn synthetic(&self, section: &Section<'a>, rules: &BTreeMap<String, ColumnRule>) -> Option<SyntheticRule> {
+        self.only(section, &["columns", "pairs", "widths", "epsilon", "delta", "mechanism", "to"]);
+        let needed = |key: &str, hint: &str| {
+            if section.get(key).is_none() {
+                self.report(section.at, Problem::new(format!("`{}` is missing", section.path(key))).hint(hint));
+            }
+        };
+        needed("columns", "name the columns of the synthetic table");
+        needed("epsilon", "say what the table may cost: `epsilon = 1`");
+        needed("to", "name the folder that the table goes to");
+        let columns = self.texts_at(section, "columns")?;
+        for name in &columns {
+            if !rules.get(name).is_some_and(|r| r.keys.is_some() || r.scale.is_some()) {
+                let problem = Problem::new(format!("the values of `{name}` are not public"));
+                let hint = format!("add `{name} = {{ keys = […] }}` or `{{ bounds = [0, 100] }}` under [queries.columns]");
+                self.report(section.at, problem.hint(hint));
+            }
+        }
+        if columns.is_empty() || columns.iter().enumerate().any(|(i, c)| columns[..i].contains(c)) {
+            self.report(section.at, Problem::new(format!("`{}` must name columns, each once", section.path("columns"))));
+            return None;
+        }
+        let pairs = self.pairs(section, &columns);
+        let widths = self.section(section, "widths").map_or_else(BTreeMap::new, |w| self.widths(&w, rules));
+        let delta = if section.get("delta").is_some() { self.fraction(section, "delta", Some(1)) } else { Some(Fraction::whole(0)) };
+        let epsilon = self.fraction(section, "epsilon", None);
+        let gaussian = self.text_at(section, "mechanism").is_some_and(|m| m == "gaussian");
+        if gaussian && delta.as_ref().is_some_and(Fraction::is_zero) {
+            self.report(section.at, Problem::new("Gaussian noise needs a δ").hint("add `delta = 1e-9`"));
+        }
+        if epsilon.as_ref().is_some_and(Fraction::is_zero) {
+            self.report(section.at, Problem::new(format!("`{}` must be above 0", section.path("epsilon"))));
+        }
+        let noise = if gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace };
+        let to = self.text_at(section, "to");
+        Some(SyntheticRule { columns, pairs, widths, price: Price { epsilon: epsilon?, delta: delta?, noise }, to: to? })
+    }
+
+    /// Pairs of columns, which must not make a cycle.
+    fn pairs(&self, section: &Section<'a>, columns: &[String]) -> Vec<(usize, usize)> {
+        let mut part: Vec<usize> = (0..columns.len()).collect();
+        let mut pairs = Vec::new();
+        for value in self.array(section, "pairs").unwrap_or_default() {
+            let names: Option<Vec<&str>> =
+                value.get_ref().as_array().and_then(|a| a.iter().map(|v| v.get_ref().as_str()).collect());
+            let place = |name: &str| columns.iter().position(|c| c == name);
+            let pair = names.and_then(|n| if let [a, b] = n[..] { Some((place(a)?, place(b)?)) } else { None });
+            match pair.filter(|(a, b)| part[*a] != part[*b]) {
+                Some((a, b)) => {
+                    let (from, to) = (part[a], part[b]);
+                    part.iter_mut().filter(|p| **p == from).for_each(|p| *p = to);
+                    pairs.push((a, b));
+                }
+                None => {
+                    let problem = Problem::new(format!("`{}` must be pairs of its columns without a cycle", section.path("pairs")));
+                    self.report(value.span().start, problem.hint("write `pairs = [[\"age\", \"job\"]]`"));
+                }
+            }
+        }
+        pairs
+    }
+
+    fn widths(&self, section: &Section<'a>, rules: &BTreeMap<String, ColumnRule>) -> BTreeMap<String, i64> {
+        let mut widths = BTreeMap::new();
+        for (name, value) in section.table.iter() {
+            let name = name.get_ref();
+            let scale = rules.get(name.as_ref()).and_then(|r| r.scale);
+            let width = self.decimal(section, name, value).and_then(|d| scale?.exactly(d)).filter(|w| *w > 0);
+            match width {
+                Some(width) => drop(widths.insert(name.to_string(), width)),
+                None => {
+                    let problem = Problem::new(format!("`{}` must be a whole number of units of a column with bounds", section.path(name)));
+                    self.report(value.span().start, problem);
+                }
+            }
+        }
+        widths
     }
 
     fn asked(&self, section: &Section<'a>) -> Vec<Asked> {

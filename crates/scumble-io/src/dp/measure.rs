@@ -1,0 +1,321 @@
+//! Exact measurements of a table: one pass over the rows for each question.
+
+use crate::columns::{self, Column, ReadOptions};
+use dashu_int::IBig;
+use hashbrown::HashMap;
+use rand::RngExt;
+use rand_chacha::ChaCha20Rng;
+use rayon::prelude::*;
+use scumble::dp::dice::Dice;
+use scumble::dp::query::{Filter, Keys, Measure, Noise, Plan, Scale};
+use scumble::policy::Queries;
+use scumble::problem::{Problem, Problems};
+use scumble::taxonomy::Decimal;
+use std::path::Path;
+
+/// What was measured for a question. It is exact, so it does not leave this crate.
+pub(super) struct Measured {
+    pub groups: Vec<GroupValues>,
+}
+
+/// The measurements of a group.
+pub(super) struct GroupValues {
+    pub keys: Vec<Key>,
+    pub values: Vec<Exact>,
+}
+
+/// A key of a group.
+pub(super) enum Key {
+    Text(String),
+    /// Number of a bin.
+    Number(usize),
+}
+
+/// An exact measurement.
+pub(super) enum Exact {
+    Number(IBig),
+    /// How many values stand on each place of a quantile's grid.
+    Places(Vec<u64>),
+}
+
+impl Exact {
+    /// With noise.
+    pub fn draw(&self, noise: &Noise, dice: &mut dyn Dice) -> IBig {
+        match (self, noise) {
+            (Exact::Number(value), noise) => noise.draw(value, dice),
+            (Exact::Places(counts), Noise::Quantile(quantile)) => quantile.draw(counts, dice).into(),
+            (Exact::Places(_), _) => unreachable!("a quantile has the noise of a quantile"),
+        }
+    }
+}
+
+/// What a measurement is, in words.
+pub(super) fn words(measure: &Measure, columns: &[String]) -> String {
+    match measure {
+        Measure::Count(None) => "rows".into(),
+        Measure::Count(Some(c)) => format!("rows with `{}`", columns[*c]),
+        Measure::Numbers(c) => format!("numbers in `{}`", columns[*c]),
+        Measure::Persons => "persons".into(),
+        Measure::Sum { column, power: 1, .. } => format!("sum of `{}`", columns[*column]),
+        Measure::Sum { column, .. } => format!("sum of squares of `{}`", columns[*column]),
+        Measure::Quantile { column, at, .. } => format!("quantile {at} of `{}`", columns[*column]),
+    }
+}
+
+/// Reads what the questions need and measures it.
+pub(super) fn measure(
+    source: &Path,
+    read: &ReadOptions,
+    queries: &Queries,
+    plans: &[Plan],
+    random: &mut ChaCha20Rng,
+    progress: columns::Progress<'_>,
+) -> Result<Vec<Measured>, Problems> {
+    let mut wanted: Vec<String> = queries.person.iter().cloned().collect();
+    wanted.extend(plans.iter().flat_map(|p| p.question.columns.clone()));
+    wanted.sort();
+    wanted.dedup();
+    if wanted.is_empty() {
+        // COUNT(*) without a person column: any column counts rows.
+        wanted.extend(columns::header(source, read)?.into_iter().take(1));
+    }
+    let table = columns::read(source, read, Some(&wanted), progress)?;
+    let table = Table { rows: table.rows, columns: &table.columns, missing: &queries.missing };
+    let person = queries.person.as_ref().map(|name| table.column(name)).transpose()?;
+    plans.iter().map(|plan| table.measure(plan, person, random)).collect()
+}
+
+struct Table<'a> {
+    rows: usize,
+    columns: &'a [Column],
+    missing: &'a [String],
+}
+
+/// No group, or not a public key.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+impl<'a> Table<'a> {
+    fn column(&self, name: &str) -> Result<&'a Column, Problems> {
+        let found = self.columns.iter().find(|c| c.name == name);
+        found.ok_or_else(|| Problem::new(format!("column `{name}` was not read")).into())
+    }
+
+    fn texts<'c>(&self, column: &'c Column) -> Vec<Option<&'c str>> {
+        texts(column, self.missing)
+    }
+
+    fn measure(&self, plan: &Plan, person: Option<&Column>, random: &mut ChaCha20Rng) -> Result<Measured, Problems> {
+        let question = &plan.question;
+        let columns: Vec<&Column> = question.columns.iter().map(|n| self.column(n)).collect::<Result<_, _>>()?;
+        let mut counted = self.filtered(question.filter.as_ref(), &columns);
+        if let Some(person) = person {
+            bound(&mut counted, person, plan.rows, random);
+        }
+        let (group_of, keys) = self.grouped(plan, &columns, &counted)?;
+        let measured: Vec<Vec<Exact>> = question
+            .measures
+            .iter()
+            .map(|m| self.values(m, &columns, &counted, &group_of, keys.len(), person))
+            .collect();
+        let mut groups: Vec<GroupValues> =
+            keys.into_iter().map(|keys| GroupValues { keys, values: Vec::new() }).collect();
+        for values in measured {
+            groups.iter_mut().zip(values).for_each(|(group, value)| group.values.push(value));
+        }
+        Ok(Measured { groups })
+    }
+
+    /// Which rows meet the condition.
+    fn filtered(&self, filter: Option<&Filter>, columns: &[&Column]) -> Vec<bool> {
+        let Some(filter) = filter else { return vec![true; self.rows] };
+        let tests: Vec<(&Column, Vec<Option<bool>>)> = filter
+            .tests()
+            .iter()
+            .map(|test| {
+                let column = columns[test.column];
+                (column, self.texts(column).into_iter().map(|v| test.holds(v)).collect())
+            })
+            .collect();
+        let holds = |row: usize| {
+            let mut next = tests.iter().map(|(column, results)| results[column.codes[row] as usize]);
+            filter.holds(&mut || next.next().flatten()) == Some(true)
+        };
+        (0..self.rows).into_par_iter().map(holds).collect()
+    }
+
+    /// The group of every row, and the keys of the groups.
+    fn grouped(&self, plan: &Plan, columns: &[&Column], counted: &[bool]) -> Result<(Vec<u32>, Vec<Vec<Key>>), Problems> {
+        let groups = &plan.question.groups;
+        let maps: Vec<KeyMap<'_>> = groups.iter().map(|g| key_map(columns[g.column], &self.texts(columns[g.column]), &g.keys)).collect();
+        let sizes: Vec<u64> = maps.iter().map(|m| m.size as u64).collect();
+        let all = sizes.iter().try_fold(1u64, |a, b| a.checked_mul(*b));
+        let Some(all) = all else {
+            return Err(Problem::new("the columns to group by have too many values together").into());
+        };
+        let number = |row: usize| {
+            let digit = |m: &KeyMap<'_>| Some(m.of[m.column.codes[row] as usize]).filter(|&d| d != NOWHERE);
+            maps.iter().try_fold(0u64, |n, m| Some(n * m.size as u64 + u64::from(digit(m)?)))
+        };
+        let keys_of = |mut n: u64| -> Vec<Key> {
+            let mut keys: Vec<Key> = maps.iter().rev().map(|m| {
+                let digit = (n % m.size as u64) as usize;
+                n /= m.size as u64;
+                m.key(digit)
+            }).collect();
+            keys.reverse();
+            keys
+        };
+        if plan.threshold.is_none() {
+            let group_of = (0..self.rows).into_par_iter().map(|row| number(row).map_or(NOWHERE, |n| n as u32));
+            return Ok((group_of.collect(), (0..all).map(keys_of).collect()));
+        }
+        // Only groups that some counted row is in.
+        let mut places: HashMap<u64, u32> = HashMap::new();
+        let mut keys = Vec::new();
+        let mut group_of = vec![NOWHERE; self.rows];
+        for row in (0..self.rows).filter(|&row| counted[row]) {
+            let Some(n) = number(row) else { continue };
+            group_of[row] = *places.entry(n).or_insert_with(|| {
+                keys.push(keys_of(n));
+                keys.len() as u32 - 1
+            });
+        }
+        Ok((group_of, keys))
+    }
+
+    /// One measurement of every group.
+    fn values(
+        &self,
+        measure: &Measure,
+        columns: &[&Column],
+        counted: &[bool],
+        group_of: &[u32],
+        groups: usize,
+        person: Option<&Column>,
+    ) -> Vec<Exact> {
+        let rows = || (0..self.rows).filter(|&row| counted[row] && group_of[row] != NOWHERE);
+        let numbers = |sums: Vec<i128>| sums.into_iter().map(|n| Exact::Number(n.into())).collect();
+        let mut sums = vec![0i128; groups];
+        match measure {
+            Measure::Count(None) => rows().for_each(|row| sums[group_of[row] as usize] += 1),
+            Measure::Count(Some(c)) | Measure::Numbers(c) => {
+                let number = matches!(measure, Measure::Numbers(_));
+                let there = |t: &Option<&str>| t.is_some_and(|t| !number || Decimal::parse(t).is_some());
+                let there: Vec<bool> = self.texts(columns[*c]).iter().map(there).collect();
+                for row in rows().filter(|&row| there[columns[*c].codes[row] as usize]) {
+                    sums[group_of[row] as usize] += 1;
+                }
+            }
+            Measure::Persons => {
+                let Some(person) = person else { return numbers(sums) };
+                let mut pairs: Vec<(u32, u32)> = rows().map(|row| (group_of[row], person.codes[row])).collect();
+                pairs.par_sort_unstable();
+                pairs.dedup();
+                pairs.iter().for_each(|(group, _)| sums[*group as usize] += 1);
+            }
+            Measure::Sum { column, scale, center, power } => {
+                let column = columns[*column];
+                let term = |t: Option<&str>| {
+                    let away = i128::from(scale.units(t?)?) - i128::from(*center);
+                    Some(if *power == 1 { away } else { away * away })
+                };
+                // A text that is no number counts as missing, and adds nothing.
+                let terms: Vec<i128> = self.texts(column).into_iter().map(|t| term(t).unwrap_or(0)).collect();
+                rows().for_each(|row| sums[group_of[row] as usize] += terms[column.codes[row] as usize]);
+            }
+            Measure::Quantile { column, scale, .. } => {
+                let column = columns[*column];
+                let place = |t: Option<&str>| t.and_then(|t| scale.units(t)).map(|u| (u - scale.low) as usize);
+                let places: Vec<Option<usize>> = self.texts(column).into_iter().map(place).collect();
+                let mut counts = vec![vec![0u64; (scale.high - scale.low) as usize + 1]; groups];
+                for row in rows() {
+                    if let Some(place) = places[column.codes[row] as usize] {
+                        counts[group_of[row] as usize][place] += 1;
+                    }
+                }
+                return counts.into_iter().map(Exact::Places).collect();
+            }
+        }
+        numbers(sums)
+    }
+}
+
+/// The value of each code; nothing where it is missing.
+pub(super) fn texts<'c>(column: &'c Column, missing: &[String]) -> Vec<Option<&'c str>> {
+    column.values.iter().map(|v| (!missing.iter().any(|m| m == v)).then_some(v)).collect()
+}
+
+/// Which key every code of a column is.
+pub(super) fn key_map<'c>(column: &'c Column, texts: &[Option<&str>], keys: &Keys) -> KeyMap<'c> {
+    let place = |n: Option<usize>| n.map_or(NOWHERE, |n| n as u32);
+    match keys {
+        Keys::Public(list) => KeyMap {
+            column,
+            of: texts.iter().map(|t| place(list.iter().position(|k| k == t.unwrap_or("")))).collect(),
+            size: list.len(),
+            names: Some(list.clone()),
+        },
+        Keys::Unknown => KeyMap {
+            column,
+            of: (0..column.values.len() as u32).collect(),
+            size: column.values.len().max(1),
+            names: Some(column.values.iter().map(str::to_owned).collect()),
+        },
+        Keys::Bins { low, width, count, scale } => KeyMap {
+            column,
+            of: texts.iter().map(|t| place(t.and_then(|t| bin(t, scale, *low, *width)))).collect(),
+            size: *count,
+            names: None,
+        },
+    }
+}
+
+/// The key of every code of a column.
+pub(super) struct KeyMap<'a> {
+    column: &'a Column,
+    pub of: Vec<u32>,
+    size: usize,
+    /// What keys are called; bins have numbers.
+    names: Option<Vec<String>>,
+}
+
+impl KeyMap<'_> {
+    fn key(&self, digit: usize) -> Key {
+        self.names.as_ref().map_or(Key::Number(digit), |names| Key::Text(names[digit].clone()))
+    }
+}
+
+fn bin(text: &str, scale: &Scale, low: i64, width: i64) -> Option<usize> {
+    usize::try_from((scale.units(text)? - low) / width).ok()
+}
+
+/// Leaves of every person at most so many rows, drawn evenly. Whose rows are left depends on nobody else's.
+pub(super) fn bound(counted: &mut [bool], person: &Column, most: u64, random: &mut ChaCha20Rng) {
+    let mut seen = vec![0u64; person.values.len()];
+    for (row, _) in counted.iter().enumerate().filter(|(_, c)| **c) {
+        seen[person.codes[row] as usize] += 1;
+    }
+    if seen.iter().all(|&n| n <= most) {
+        return;
+    }
+    // Reservoir sampling, for the persons who have more.
+    let mut kept: HashMap<u32, (u64, Vec<usize>)> = HashMap::new();
+    for row in 0..counted.len() {
+        let code = person.codes[row];
+        if !counted[row] || seen[code as usize] <= most {
+            continue;
+        }
+        let (before, rows) = kept.entry(code).or_default();
+        *before += 1;
+        if (rows.len() as u64) < most {
+            rows.push(row);
+            continue;
+        }
+        counted[row] = false;
+        let place = random.random_range(0..*before);
+        if place < most {
+            counted[std::mem::replace(&mut rows[place as usize], row)] = false;
+            counted[row] = true;
+        }
+    }
+}
