@@ -8,6 +8,7 @@ use crate::answer::{Reason, VERSION};
 use crate::columns::{self, ReadOptions};
 use crate::publisher::{Clock, Watcher, base_of};
 use crate::source::beside;
+use dashu_int::IBig;
 use measure::Measured;
 use purse::{FilePurse, Purse, Tab};
 use rand::SeedableRng;
@@ -411,8 +412,8 @@ fn draw(
     let least = plan.threshold.as_ref().map(|t| t.least());
     let mut rows = Vec::new();
     for group in measured.groups {
-        let noisy: Vec<_> = plan.noises.iter().zip(&group.values).map(|(noise, v)| v.draw(noise, dice)).collect();
-        if least.is_some_and(|least| noisy[0] < least.into()) {
+        let noisy: Vec<IBig> = plan.noises.iter().zip(&group.values).map(|(noise, v)| v.draw(noise, dice)).collect();
+        if least.is_some_and(|least| noisy[0] < IBig::from(least)) {
             continue;
         }
         let cell = |(_, item): &(String, Item)| match item {

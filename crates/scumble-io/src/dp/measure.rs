@@ -319,3 +319,121 @@ pub(super) fn bound(counted: &mut [bool], person: &Column, most: u64, random: &m
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand::SeedableRng;
+    use scumble::dp::query::{NoiseKind, Price};
+    use scumble::dp::sql;
+    use scumble::exact::Fraction;
+    use std::collections::BTreeMap;
+
+    const POLICY: &str = "source = \"people.csv\"\n[queries]\nperson = \"id\"\nrows_per_person = 3\n\
+                          budget = { epsilon = 1 }\n[queries.columns]\nx = { bounds = [-3, 10] }\n\
+                          key = { keys = [\"a\", \"b\"] }\n";
+    const SQL: &str = "SELECT key, COUNT(*), COUNT(x), COUNT(DISTINCT id), SUM(x), AVG(x), VARIANCE(x), MEDIAN(x) \
+                       FROM people WHERE key <> 'z' GROUP BY key";
+
+    /// A person, a key and a value that may be missing or no number.
+    type Row = (u8, char, String);
+
+    fn rows() -> impl Strategy<Value = Vec<Row>> {
+        let value = prop_oneof![(-9i32..20).prop_map(|n| n.to_string()), Just(String::new()), Just("?".to_owned())];
+        prop::collection::vec((0u8..8, prop::sample::select(vec!['a', 'b', 'c', 'z']), value), 1..20).prop_map(|all| {
+            // At most three rows each, so that nothing is left out at random.
+            let mut seen = BTreeMap::new();
+            let keep = |row: &Row| {
+                let n = seen.entry(row.0).or_insert(0);
+                *n += 1;
+                *n <= 3
+            };
+            all.into_iter().filter(keep).collect()
+        })
+    }
+
+    /// Every measurement, by what it is and by group, and how much a person may change it.
+    fn measured(rows: &[Row]) -> Vec<(Vec<f64>, f64)> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("people.csv");
+        // A row of nobody's, left out by the condition, so that there is a table.
+        let lines: String = rows.iter().map(|(id, key, x)| format!("p{id},{key},{x}\n")).collect();
+        std::fs::write(&file, format!("id,key,x\nnobody,z,0\n{lines}")).unwrap();
+        let queries = Queries::parse("policy.toml", POLICY).unwrap();
+        let names = ["id", "key", "x"].map(str::to_owned);
+        let price = Price { epsilon: Fraction::whole(1), delta: Fraction::whole(0), noise: NoiseKind::Laplace };
+        let plan = sql::parse(SQL, &queries, &names).unwrap().plan(&price, &queries).unwrap();
+        let mut random = ChaCha20Rng::seed_from_u64(1);
+        let read = ReadOptions::default();
+        let all = measure(&file, &read, &queries, std::slice::from_ref(&plan), &mut random, &|_, _| ()).unwrap();
+        let number = |exact: &Exact| match exact {
+            Exact::Number(n) => vec![n.to_f64().value()],
+            Exact::Places(places) => places.iter().map(|&n| n as f64).collect(),
+        };
+        let of = |(i, m): (usize, &Measure)| {
+            let values = all[0].groups.iter().flat_map(|g| number(&g.values[i])).collect();
+            let quantile = matches!(m, Measure::Quantile { .. });
+            (values, if quantile { 3.0 } else { m.sensitivity(3, true).to_f64().value() })
+        };
+        plan.question.measures.iter().enumerate().map(of).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn a_person_changes_a_measurement_by_at_most_its_sensitivity(rows in rows(), person in 0u8..8) {
+            let without: Vec<Row> = rows.iter().filter(|r| r.0 != person).cloned().collect();
+            for ((a, most), (b, _)) in measured(&rows).iter().zip(&measured(&without)) {
+                let apart: f64 = a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum();
+                prop_assert!(apart <= *most, "{apart} {most}");
+            }
+        }
+
+        #[test]
+        fn measurements_are_those_of_a_naive_count(rows in rows()) {
+            let found = measured(&rows);
+            for (g, key) in ['a', 'b'].into_iter().enumerate() {
+                let group: Vec<&Row> = rows.iter().filter(|r| r.1 == key).collect();
+                let numbers: Vec<f64> = group.iter().filter_map(|r| r.2.parse::<f64>().ok()).map(|x| x.clamp(-3.0, 10.0)).collect();
+                let mut people: Vec<u8> = group.iter().map(|r| r.0).collect();
+                people.sort_unstable();
+                people.dedup();
+                let filled = group.iter().filter(|r| !r.2.is_empty()).count();
+                // Rows, rows with a value, persons, sum, distances from the middle, numbers, their squares.
+                let expected = [
+                    group.len() as f64,
+                    filled as f64,
+                    people.len() as f64,
+                    numbers.iter().sum(),
+                    numbers.iter().map(|x| x - 3.0).sum(),
+                    numbers.len() as f64,
+                    numbers.iter().map(|x| (x - 3.0).powi(2)).sum(),
+                ];
+                for (m, expected) in expected.iter().enumerate() {
+                    prop_assert_eq!(found[m].0[g], *expected, "measurement {} of {}", m, key);
+                }
+                prop_assert_eq!(found[7].0[g * 14..(g + 1) * 14].iter().sum::<f64>(), numbers.len() as f64);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_a_person_are_left_out_evenly() {
+        let mut values = crate::dictionary::Dictionary::new();
+        let codes = ["a", "b", "a", "a", "c", "a"].map(|p| values.intern(p)).to_vec();
+        let person = Column { name: "id".into(), values, codes, arrow: None };
+        let mut random = ChaCha20Rng::seed_from_u64(7);
+        let mut kept = [0u32; 6];
+        for _ in 0..4000 {
+            let mut counted = vec![true; 6];
+            bound(&mut counted, &person, 2, &mut random);
+            assert_eq!(counted.iter().filter(|c| **c).count(), 4);
+            kept.iter_mut().zip(&counted).for_each(|(k, c)| *k += u32::from(*c));
+        }
+        assert!(kept[1] == 4000 && kept[4] == 4000);
+        // Each of the four rows in half the cases: 2000 ± 5 standard deviations.
+        assert!([0, 2, 3, 5].iter().all(|&row| kept[row].abs_diff(2000) < 160), "{kept:?}");
+    }
+}

@@ -233,7 +233,7 @@ fn load(
     if let Some(person) = queries.person.as_deref().and_then(find) {
         bound(&mut counted, person, queries.rows, random);
     }
-    let codes = |(name, keys): (&String, &Keys)| {
+    let codes = |(name, keys): (&String, &Keys)| -> Result<Vec<u32>, Problems> {
         let column = find(name).ok_or_else(|| Problem::new(format!("column `{name}` was not read")))?;
         let map: KeyMap<'_> = key_map(column, &texts(column, &queries.missing), keys);
         // Missing and other values have the last key.
@@ -262,7 +262,7 @@ fn write(
     let staging = Staging::begin(target, options.replace, &options.slot)?;
     let files = [(DATA, data(rule, keys, &made, &mut random)), (MARGINALS, marginals(rule, keys, &made.marginals))];
     for (file, text) in &files {
-        answer.sha256.insert(file, hex(&Sha256::digest(text.as_bytes())));
+        answer.sha256.insert(*file, hex(&Sha256::digest(text.as_bytes())));
         put(&staging, file, text)?;
     }
     let manifest = Synthesized { budgets: Vec::new(), ..answer.clone() };

@@ -2,6 +2,7 @@
 
 use super::composition::{figure, intersect, people};
 use super::{Findings, Item, Laboratory, algorithm, percent, release, requirement};
+use hashbrown::HashMap;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use scumble::dp::accountant::{Spend, bounds, total};
@@ -18,6 +19,7 @@ use scumble::problem::Problems;
 use scumble::query::{Bound, errors};
 use scumble::release::Release;
 use scumble::table::Table;
+use std::collections::BTreeMap;
 
 fn fraction(text: &str) -> Fraction {
     Fraction::parse(text).unwrap_or_else(|| Fraction::whole(0))
@@ -219,9 +221,14 @@ fn intersection(laboratory: &Laboratory<'_>, dice: &mut Fair<ChaCha20Rng>) -> Re
     let [a, b] = made.map(|m| m.release);
     let (_, report) = intersect(a, b, &people(laboratory, shared)?)?;
     let tables = [made_up(&first.table, "1", dice), made_up(&second.table, "1", dice)];
+    let guesses = commonest(&tables);
     let found = |people: &[u32]| {
-        let right = people.iter().filter(|&&r| guessed(laboratory, &tables, r) == Some(laboratory.sensitive(r)));
-        right.count() as f64 / people.len().max(1) as f64
+        let right = |r: &&u32| {
+            let row = laboratory.row_of[**r as usize] as usize;
+            let person: Vec<u32> = laboratory.table.quasi_codes.iter().map(|c| c[row]).collect();
+            guesses.get(&person) == Some(&laboratory.sensitive(**r))
+        };
+        people.iter().filter(right).count() as f64 / people.len().max(1) as f64
     };
     let (members, strangers) = (found(shared), found(absent));
     let settings = format!("two samples that share {} people; the adversary knows their quasi-identifiers", shared.len());
@@ -245,19 +252,18 @@ fn intersection(laboratory: &Laboratory<'_>, dice: &mut Fair<ChaCha20Rng>) -> Re
     ])
 }
 
-/// The commonest value among the made-up records of both tables that are like a person, if there are any.
-fn guessed(laboratory: &Laboratory<'_>, tables: &[Table; 2], record: u32) -> Option<u32> {
-    let row = laboratory.row_of[record as usize] as usize;
-    let person: Vec<u32> = laboratory.table.quasi_codes.iter().map(|c| c[row]).collect();
-    let mut counts = std::collections::BTreeMap::new();
+/// The commonest value among the made-up records with the same quasi-identifiers, for those that occur.
+fn commonest(tables: &[Table; 2]) -> HashMap<Vec<u32>, u32> {
+    let mut counts: HashMap<Vec<u32>, BTreeMap<u32, u64>> = HashMap::new();
     for table in tables {
-        for i in 0..table.rows() {
-            if table.quasi_codes.iter().zip(&person).all(|(c, p)| c[i] == *p) {
-                *counts.entry(table.sensitive_codes[0][i]).or_insert(0u64) += u64::from(table.counts[i]);
-            }
+        for row in 0..table.rows() {
+            let person = table.quasi_codes.iter().map(|c| c[row]).collect();
+            let values = counts.entry(person).or_default();
+            *values.entry(table.sensitive_codes[0][row]).or_insert(0) += u64::from(table.counts[row]);
         }
     }
-    counts.into_iter().max_by_key(|&(_, n)| n).map(|(value, _)| value)
+    let best = |values: BTreeMap<u32, u64>| values.into_iter().max_by_key(|&(_, n)| n).map_or(0, |(value, _)| value);
+    counts.into_iter().map(|(person, values)| (person, best(values))).collect()
 }
 
 /// Random COUNT queries asked of a synthetic table, of Mondrian and of anatomy.
