@@ -152,6 +152,13 @@ fn text(a: &Answered) -> String {
     let at = if a.cost.delta > 0.0 { format!(" at δ = {:e}", a.cost.delta) } else { String::new() };
     let _ = writeln!(out, "Protected: {}; neighbours: {}.", a.unit, a.neighbours);
     let _ = writeln!(out, "Cost of all: {cost}{at}{}.", a.cost.by.map_or(String::new(), |by| format!(" ({by})")));
+    if let Some(meaning) = &a.cost.meaning {
+        let half = 100.0 * meaning.half_becomes;
+        let _ = writeln!(
+            out,
+            "Meaning: what somebody thought as likely as not of a person is at most {half:.1} % to them now."
+        );
+    }
     if a.outcome == "would answer" {
         out.push_str("Nothing was drawn, nothing was paid. Afterwards it would be:\n");
     }

@@ -17,6 +17,7 @@ use scumble::dp::accountant::{Spend, bounds, total};
 use scumble::dp::budget::Limit;
 use scumble::dp::dice::Fair;
 use scumble::dp::query::{Item, Keys, Noise, NoiseKind, Plan, Price};
+use scumble::dp::semantics::{by_odds, posterior_at_most, proposition_15};
 use scumble::dp::sql;
 use scumble::exact::Fraction;
 use scumble::policy::{Asked, Queries};
@@ -145,6 +146,22 @@ pub struct Cost {
     pub by: Option<&'static str>,
     /// Every theorem's word.
     pub bounds: BTreeMap<&'static str, Option<f64>>,
+    /// What that ε means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<Meaning>,
+}
+
+/// What an ε means for what somebody believes of a person, whatever else they know; but for δ, where there is one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Meaning {
+    /// A probability of one half becomes at most this.
+    pub half_becomes: f64,
+    /// How far beliefs with and without the person's record are apart at most, by odds.
+    pub apart: f64,
+    /// The same by Proposition 15 of Ganta et al.
+    pub proposition_15: f64,
+    /// Whether that says nothing.
+    pub proposition_15_is_empty: bool,
 }
 
 /// How a budget stands after the batch (before it, if it was refused).
@@ -271,7 +288,8 @@ fn purse_path(base: &Path, source: &Path, queries: &Queries) -> PathBuf {
 
 fn check_columns(queries: &Queries, names: &[String], recipient: Option<&str>) -> Result<(), Problems> {
     let mut problems = Problems::default();
-    let named = queries.columns.keys().map(|n| (n, "queries.columns")).chain(queries.person.iter().map(|n| (n, "person")));
+    let named =
+        queries.columns.keys().map(|n| (n, "queries.columns")).chain(queries.person.iter().map(|n| (n, "person")));
     for (name, place) in named {
         if !names.contains(name) {
             let hint = scumble::catalogue::did_you_mean(name, names.iter().map(String::as_str));
@@ -368,8 +386,16 @@ fn warnings(queries: &Queries, seed: Option<u64>) -> Vec<String> {
 fn cost(spends: &[Spend], limit: &Limit) -> Cost {
     let best = total(spends, &limit.delta);
     let all = bounds(spends, &limit.delta);
+    let epsilon = best.as_ref().and_then(|b| b.epsilon);
+    let meaning = |epsilon: f64| Meaning {
+        half_becomes: posterior_at_most(0.5, epsilon, true),
+        apart: by_odds(epsilon).at_most,
+        proposition_15: proposition_15(epsilon).at_most,
+        proposition_15_is_empty: proposition_15(epsilon).empty,
+    };
     Cost {
-        epsilon: best.as_ref().and_then(|b| b.epsilon),
+        epsilon,
+        meaning: epsilon.map(meaning),
         delta: limit.delta.to_f64(),
         by: best.map(|b| b.name),
         bounds: all.into_iter().map(|b| (b.name, b.epsilon)).collect(),
@@ -403,12 +429,7 @@ fn described(plan: &Plan) -> Answer {
 }
 
 /// Draws the noise and computes the answers.
-fn draw(
-    plan: &Plan,
-    measured: Measured,
-    dice: &mut Fair<ChaCha20Rng>,
-    confidence: f64,
-) -> Vec<Vec<Cell>> {
+fn draw(plan: &Plan, measured: Measured, dice: &mut Fair<ChaCha20Rng>, confidence: f64) -> Vec<Vec<Cell>> {
     let least = plan.threshold.as_ref().map(|t| t.least());
     let mut rows = Vec::new();
     for group in measured.groups {

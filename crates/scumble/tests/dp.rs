@@ -4,9 +4,9 @@
 mod accounting;
 #[path = "dp/games.rs"]
 mod games;
-#[path = "dp/sampling.rs"]
-mod sampling;
 #[path = "dp/made_up.rs"]
 mod made_up;
 #[path = "dp/questions.rs"]
 mod questions;
+#[path = "dp/sampling.rs"]
+mod sampling;

@@ -34,8 +34,8 @@ pub(super) enum Key {
 /// An exact measurement.
 pub(super) enum Exact {
     Number(IBig),
-    /// How many values stand on each place of a quantile's grid.
-    Places(Vec<u64>),
+    /// The places of values on a quantile's grid of so many.
+    Places(Vec<u32>, usize),
 }
 
 impl Exact {
@@ -43,8 +43,12 @@ impl Exact {
     pub fn draw(&self, noise: &Noise, dice: &mut dyn Dice) -> IBig {
         match (self, noise) {
             (Exact::Number(value), noise) => noise.draw(value, dice),
-            (Exact::Places(counts), Noise::Quantile(quantile)) => quantile.draw(counts, dice).into(),
-            (Exact::Places(_), _) => unreachable!("a quantile has the noise of a quantile"),
+            (Exact::Places(places, size), Noise::Quantile(quantile)) => {
+                let mut counts = vec![0u64; *size];
+                places.iter().for_each(|&place| counts[place as usize] += 1);
+                quantile.draw(&counts, dice).into()
+            }
+            (Exact::Places(..), _) => unreachable!("a quantile has the noise of a quantile"),
         }
     }
 }
@@ -144,9 +148,15 @@ impl<'a> Table<'a> {
     }
 
     /// The group of every row, and the keys of the groups.
-    fn grouped(&self, plan: &Plan, columns: &[&Column], counted: &[bool]) -> Result<(Vec<u32>, Vec<Vec<Key>>), Problems> {
+    fn grouped(
+        &self,
+        plan: &Plan,
+        columns: &[&Column],
+        counted: &[bool],
+    ) -> Result<(Vec<u32>, Vec<Vec<Key>>), Problems> {
         let groups = &plan.question.groups;
-        let maps: Vec<KeyMap<'_>> = groups.iter().map(|g| key_map(columns[g.column], &self.texts(columns[g.column]), &g.keys)).collect();
+        let maps: Vec<KeyMap<'_>> =
+            groups.iter().map(|g| key_map(columns[g.column], &self.texts(columns[g.column]), &g.keys)).collect();
         let sizes: Vec<u64> = maps.iter().map(|m| m.size as u64).collect();
         let all = sizes.iter().try_fold(1u64, |a, b| a.checked_mul(*b));
         let Some(all) = all else {
@@ -157,11 +167,15 @@ impl<'a> Table<'a> {
             maps.iter().try_fold(0u64, |n, m| Some(n * m.size as u64 + u64::from(digit(m)?)))
         };
         let keys_of = |mut n: u64| -> Vec<Key> {
-            let mut keys: Vec<Key> = maps.iter().rev().map(|m| {
-                let digit = (n % m.size as u64) as usize;
-                n /= m.size as u64;
-                m.key(digit)
-            }).collect();
+            let mut keys: Vec<Key> = maps
+                .iter()
+                .rev()
+                .map(|m| {
+                    let digit = (n % m.size as u64) as usize;
+                    n /= m.size as u64;
+                    m.key(digit)
+                })
+                .collect();
             keys.reverse();
             keys
         };
@@ -225,15 +239,14 @@ impl<'a> Table<'a> {
             }
             Measure::Quantile { column, scale, .. } => {
                 let column = columns[*column];
-                let place = |t: Option<&str>| t.and_then(|t| scale.units(t)).map(|u| (u - scale.low) as usize);
-                let places: Vec<Option<usize>> = self.texts(column).into_iter().map(place).collect();
-                let mut counts = vec![vec![0u64; (scale.high - scale.low) as usize + 1]; groups];
+                let place = |t: Option<&str>| t.and_then(|t| scale.units(t)).map(|u| (u - scale.low) as u32);
+                let places: Vec<Option<u32>> = self.texts(column).into_iter().map(place).collect();
+                let mut found: Vec<Vec<u32>> = vec![Vec::new(); groups];
                 for row in rows() {
-                    if let Some(place) = places[column.codes[row] as usize] {
-                        counts[group_of[row] as usize][place] += 1;
-                    }
+                    found[group_of[row] as usize].extend(places[column.codes[row] as usize]);
                 }
-                return counts.into_iter().map(Exact::Places).collect();
+                let size = (scale.high - scale.low) as usize + 1;
+                return found.into_iter().map(|places| Exact::Places(places, size)).collect();
             }
         }
         numbers(sums)
@@ -369,7 +382,9 @@ mod tests {
         let all = measure(&file, &read, &queries, std::slice::from_ref(&plan), &mut random, &|_, _| ()).unwrap();
         let number = |exact: &Exact| match exact {
             Exact::Number(n) => vec![n.to_f64().value()],
-            Exact::Places(places) => places.iter().map(|&n| n as f64).collect(),
+            Exact::Places(places, size) => {
+                (0..*size).map(|p| places.iter().filter(|&&at| at as usize == p).count() as f64).collect()
+            }
         };
         let of = |(i, m): (usize, &Measure)| {
             let values = all[0].groups.iter().flat_map(|g| number(&g.values[i])).collect();

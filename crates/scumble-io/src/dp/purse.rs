@@ -68,7 +68,7 @@ pub struct Line {
 pub enum Paid {
     Pure { epsilon: String },
     Laplace { sensitivity: String, scale: String },
-    Gaussian { rho: String },
+    Gaussian { rho: String, epsilon: String, delta: String },
     Approximate { epsilon: String, delta: String },
 }
 
@@ -80,7 +80,9 @@ impl From<&Spend> for Paid {
             Spend::Laplace { sensitivity, scale } => {
                 Paid::Laplace { sensitivity: text(sensitivity), scale: text(scale) }
             }
-            Spend::Gaussian { rho } => Paid::Gaussian { rho: text(rho) },
+            Spend::Gaussian { rho, epsilon, delta } => {
+                Paid::Gaussian { rho: text(rho), epsilon: text(epsilon), delta: text(delta) }
+            }
             Spend::Approximate { epsilon, delta } => Paid::Approximate { epsilon: text(epsilon), delta: text(delta) },
         }
     }
@@ -95,10 +97,10 @@ impl Paid {
             Paid::Laplace { sensitivity, scale } => {
                 Spend::Laplace { sensitivity: read(sensitivity)?, scale: read(scale).filter(|s| !s.is_zero())? }
             }
-            Paid::Gaussian { rho } => Spend::Gaussian { rho: read(rho)? },
-            Paid::Approximate { epsilon, delta } => {
-                Spend::Approximate { epsilon: read(epsilon)?, delta: read(delta)? }
+            Paid::Gaussian { rho, epsilon, delta } => {
+                Spend::Gaussian { rho: read(rho)?, epsilon: read(epsilon)?, delta: read(delta)? }
             }
+            Paid::Approximate { epsilon, delta } => Spend::Approximate { epsilon: read(epsilon)?, delta: read(delta)? },
         })
     }
 }
@@ -115,7 +117,8 @@ pub fn judge(tab: &Tab, lines: &[Line], spends: &[Spend]) -> Result<Outcome, Pro
     }
     let (mut after, mut now, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
     for (of, recipient, limit) in wanted {
-        let spent = before(recipient).ok_or_else(|| Problem::new("the record of spending holds a price that is no number"))?;
+        let spent =
+            before(recipient).ok_or_else(|| Problem::new("the record of spending holds a price that is no number"))?;
         let both: Vec<Spend> = spent.iter().chain(spends).cloned().collect();
         let (old, new) = (limit.judge(&spent), limit.judge(&both));
         now.push(balance(&of, &limit, &old, spent.len()));
@@ -141,17 +144,20 @@ fn balance(of: &str, limit: &Limit, standing: &Standing, answers: usize) -> Bala
 fn exceeds(of: &str, limit: &Limit, old: &Standing, new: &Standing) -> Problem {
     let whose = if of == "all" { "the budget".into() } else { format!("the budget of `{of}`") };
     let shown = |e: Option<f64>| e.map_or("more than any ε".into(), |e| format!("ε = {}", rounded(e)));
-    if new.epsilon.is_none() && new.delta.is_zero() {
-        return Problem::new(format!("{whose} has no δ, and Gaussian noise needs one"))
-            .hint("ask with Laplace noise, or give the budget a `delta`");
+    if new.epsilon.is_none() && limit.delta.is_zero() {
+        return Problem::new(format!("{whose} has no δ, and this question spends one"))
+            .hint("list the keys under [queries.columns], ask with Laplace noise, or give the budget a `delta`");
     }
     if new.epsilon.is_none() {
         return Problem::new(format!("{whose} allows single answers a δ of {} in all, half of its own", half(limit)))
             .hint("ask with a smaller `--delta`, or list the keys under [queries.columns], which needs none");
     }
     let (limit, spent) = (rounded(limit.epsilon.to_f64()), shown(old.epsilon));
-    Problem::new(format!("{whose} is ε = {limit}, of which {spent} is spent; with this it would be {}", shown(new.epsilon)))
-        .hint("ask for less with a smaller `--epsilon`; what is spent does not come back")
+    Problem::new(format!(
+        "{whose} is ε = {limit}, of which {spent} is spent; with this it would be {}",
+        shown(new.epsilon)
+    ))
+    .hint("ask for less with a smaller `--epsilon`; what is spent does not come back")
 }
 
 fn half(limit: &Limit) -> String {
@@ -177,9 +183,13 @@ impl FilePurse {
     }
 
     fn failed(&self, doing: &str, e: &std::io::Error) -> Problems {
-        Problem::new(format!("the record of spending `{}` cannot be {doing}: {}", self.path.display(), crate::describe(e)))
-            .hint("without it nothing is answered; name another with `file` under [queries]")
-            .into()
+        Problem::new(format!(
+            "the record of spending `{}` cannot be {doing}: {}",
+            self.path.display(),
+            crate::describe(e)
+        ))
+        .hint("without it nothing is answered; name another with `file` under [queries]")
+        .into()
     }
 
     /// Every line, and how many bytes they have: a last line without an end does not count.

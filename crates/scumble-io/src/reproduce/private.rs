@@ -128,7 +128,13 @@ fn compositions() -> Vec<Item> {
     .collect();
     let ten = vec![Spend::Pure { epsilon: Fraction::whole(1) }; 10];
     let best = total(&ten, &fraction("1e-6")).and_then(|b| b.epsilon).unwrap_or(f64::NAN);
-    items.push(digits("G5.7", "the least bound", "9.999977", best, "10 answers of ε = 1, δ = 1e-6; advanced says 33.8"));
+    items.push(digits(
+        "G5.7",
+        "the least bound",
+        "9.999977",
+        best,
+        "10 answers of ε = 1, δ = 1e-6; advanced says 33.8",
+    ));
     items
 }
 
@@ -231,7 +237,8 @@ fn intersection(laboratory: &Laboratory<'_>, dice: &mut Fair<ChaCha20Rng>) -> Re
         people.iter().filter(right).count() as f64 / people.len().max(1) as f64
     };
     let (members, strangers) = (found(shared), found(absent));
-    let settings = format!("two samples that share {} people; the adversary knows their quasi-identifiers", shared.len());
+    let settings =
+        format!("two samples that share {} people; the adversary knows their quasi-identifiers", shared.len());
     Ok(vec![
         Item {
             id: "S3-11",
@@ -272,13 +279,12 @@ fn workload(laboratory: &Laboratory<'_>, dice: &mut Fair<ChaCha20Rng>) -> Result
     let table = &part.table;
     let (quasi, sensitive): (Vec<_>, Vec<_>) = (table.quasi.iter().collect(), table.sensitive.iter().collect());
     let queries = crate::compare::RANDOM.draw(&quasi, &sensitive, 500, laboratory.seed);
-    let bound: Vec<Bound> =
-        queries.iter().map(|q| q.bind(&table.quasi, &table.sensitive)).collect::<Result<_, _>>()?;
+    let bound: Vec<Bound> = queries.iter().map(|q| q.bind(&table.quasi, &table.sensitive)).collect::<Result<_, _>>()?;
     let median = |release: &Release| errors(&bound, table, release).median;
     let k = [requirement("k-anonymity", &[("k", "5".into())])?];
     let l = [requirement("distinct-l-diversity", &[("l", "3".into())])?];
     let mondrian = median(&release(&part, &*algorithm("mondrian", &[])?, &k, 1)?.release);
-    let anatomy = release(&part, &*algorithm("anatomy", &[])?, &l, 1).map(|m| median(&m.release));
+    let anatomy = release(&part, &*algorithm("anatomy", &[("l", "3")])?, &l, 1).map(|m| median(&m.release));
     let settings = "500 random COUNT queries, median relative error";
     let mut items = vec![format!("Mondrian, k = 5: {}", percent(mondrian))];
     items.extend(anatomy.ok().map(|e| format!("anatomy, ℓ = 3: {}", percent(e))));

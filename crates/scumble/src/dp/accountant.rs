@@ -54,10 +54,14 @@ pub enum Spend {
         /// Scale of the noise.
         scale: Fraction,
     },
-    /// ρ-zero-concentrated differential privacy, as Gaussian noise gives it.
+    /// ρ-zero-concentrated differential privacy, as Gaussian noise gives it, and one (ε, δ) that it is worth.
     Gaussian {
         /// ρ.
         rho: Fraction,
+        /// ε.
+        epsilon: Fraction,
+        /// δ.
+        delta: Fraction,
     },
     /// (ε, δ)-differential privacy.
     Approximate {
@@ -69,29 +73,38 @@ pub enum Spend {
 }
 
 impl Spend {
-    /// ε, where the price has one without asking for a δ.
-    pub fn epsilon(&self) -> Option<Fraction> {
+    /// ε, with [`Spend::delta`].
+    pub fn epsilon(&self) -> Fraction {
         match self {
-            Spend::Pure { epsilon } | Spend::Approximate { epsilon, .. } => Some(epsilon.clone()),
-            Spend::Laplace { sensitivity, scale } => Some(sensitivity.over(scale)),
-            Spend::Gaussian { .. } => None,
+            Spend::Pure { epsilon } | Spend::Approximate { epsilon, .. } | Spend::Gaussian { epsilon, .. } => {
+                epsilon.clone()
+            }
+            Spend::Laplace { sensitivity, scale } => sensitivity.over(scale),
         }
     }
 
-    /// The probability with which nothing is promised.
+    /// The probability with which ε is not promised.
     pub fn delta(&self) -> Fraction {
+        match self {
+            Spend::Approximate { delta, .. } | Spend::Gaussian { delta, .. } => delta.clone(),
+            _ => Fraction::whole(0),
+        }
+    }
+
+    /// The probability with which not even ρ is promised.
+    pub fn slack(&self) -> Fraction {
         match self {
             Spend::Approximate { delta, .. } => delta.clone(),
             _ => Fraction::whole(0),
         }
     }
 
-    /// ρ of zero-concentrated differential privacy; where there is a δ, it holds but for that.
+    /// ρ of zero-concentrated differential privacy; it holds but for [`Spend::slack`].
     pub fn rho(&self) -> Fraction {
         match self {
-            Spend::Gaussian { rho } => rho.clone(),
+            Spend::Gaussian { rho, .. } => rho.clone(),
             _ => {
-                let epsilon = self.epsilon().unwrap_or_else(|| Fraction::whole(0));
+                let epsilon = self.epsilon();
                 epsilon.times(&epsilon).times(&Fraction::new(1u8, 2u8))
             }
         }
@@ -100,7 +113,7 @@ impl Spend {
     /// The Rényi divergence of order α that the price allows.
     pub fn rdp(&self, alpha: f64) -> f64 {
         match self {
-            Spend::Gaussian { rho } => alpha * rho.to_f64(),
+            Spend::Gaussian { rho, .. } => alpha * rho.to_f64(),
             Spend::Laplace { sensitivity, scale } => rdp_discrete_laplace(alpha, sensitivity.to_f64(), scale.to_f64()),
             Spend::Pure { epsilon } | Spend::Approximate { epsilon, .. } => rdp_pure(alpha, epsilon.to_f64()),
         }
@@ -120,24 +133,26 @@ pub struct Bound {
 
 /// Every theorem's word on a list of prices, at this δ.
 pub fn bounds(spends: &[Spend], delta: &Fraction) -> Vec<Bound> {
-    let given = spends.iter().fold(Fraction::whole(0), |sum, s| sum.plus(&s.delta()));
-    let epsilons: Option<Vec<Fraction>> = spends.iter().map(Spend::epsilon).collect();
-    let floats: Option<Vec<f64>> = epsilons.as_ref().map(|all| all.iter().map(Fraction::to_f64).collect());
-    let basic = epsilons.as_ref().filter(|_| given <= *delta);
-    let basic = basic.map(|all| all.iter().fold(Fraction::whole(0), |a, b| a.plus(b)).to_f64());
+    let sum = |of: &dyn Fn(&Spend) -> Fraction| spends.iter().fold(Fraction::whole(0), |a, s| a.plus(&of(s)));
+    let (given, slack) = (sum(&Spend::delta), sum(&Spend::slack));
+    let epsilons: Vec<Fraction> = spends.iter().map(Spend::epsilon).collect();
+    let floats: Vec<f64> = epsilons.iter().map(Fraction::to_f64).collect();
+    let basic = (given <= *delta).then(|| sum(&Spend::epsilon).to_f64());
     // What is left of δ for the theorem itself.
-    let left = delta.less(&given).to_f64();
-    let spend = |bound: &dyn Fn(f64) -> f64| (left > 0.0).then(|| up(bound(left)));
-    let rho = spends.iter().fold(Fraction::whole(0), |a, b| a.plus(&b.rho())).to_f64();
+    let beyond = |spent: &Fraction, bound: &dyn Fn(f64) -> f64| {
+        let left = delta.less(spent).to_f64();
+        (left > 0.0).then(|| up(bound(left)))
+    };
+    let rho = sum(&Spend::rho).to_f64();
     let of = |name, epsilon, adaptive| Bound { name, epsilon, adaptive };
     vec![
         of("basic", basic, true),
-        of("advanced", floats.as_ref().and_then(|e| spend(&|d| advanced(e, d))), false),
-        of("kairouz", floats.as_ref().and_then(|e| spend(&|d| kairouz(e, d))), false),
-        of("zcdp", spend(&|d| zcdp(rho, d)), true),
-        of("zcdp-tight", spend(&|d| zcdp_tight(rho, d)), true),
-        of("rdp", spend(&|d| rdp(spends, d)), false),
-        of("optimal", epsilons.as_ref().and_then(|e| spend(&|d| optimal(e, d))), false),
+        of("advanced", beyond(&given, &|d| advanced(&floats, d)), false),
+        of("kairouz", beyond(&given, &|d| kairouz(&floats, d)), false),
+        of("zcdp", beyond(&slack, &|d| zcdp(rho, d)), true),
+        of("zcdp-tight", beyond(&slack, &|d| zcdp_tight(rho, d)), true),
+        of("rdp", beyond(&slack, &|d| rdp(spends, d)), false),
+        of("optimal", beyond(&given, &|d| optimal(&epsilons, d)), false),
     ]
 }
 
@@ -155,15 +170,11 @@ pub fn parallel(spends: &[Spend]) -> Option<Spend> {
     {
         return Some(first.clone());
     }
-    if spends.iter().all(|s| s.epsilon().is_some()) {
-        let epsilon = most(&|s| s.epsilon().unwrap_or_else(|| Fraction::whole(0)))?;
-        let delta = most(&Spend::delta)?;
-        return Some(if delta.is_zero() { Spend::Pure { epsilon } } else { Spend::Approximate { epsilon, delta } });
+    let (epsilon, delta) = (most(&Spend::epsilon)?, most(&Spend::delta)?);
+    if spends.iter().all(|s| matches!(s, Spend::Gaussian { .. })) {
+        return Some(Spend::Gaussian { rho: most(&Spend::rho)?, epsilon, delta });
     }
-    if spends.iter().any(|s| !s.delta().is_zero()) {
-        return None;
-    }
-    Some(Spend::Gaussian { rho: most(&Spend::rho)? })
+    Some(if delta.is_zero() { Spend::Pure { epsilon } } else { Spend::Approximate { epsilon, delta } })
 }
 
 /// A little more than a computed bound: the computations here are wrong by less than one part in 10¹².

@@ -8,7 +8,7 @@
 //! # Price
 //!
 //! ρ of zero-concentrated differential privacy; at a δ that is chosen when adding up, an ε (see `accountant`). No ε holds
-//! without a δ.
+//! without a δ. The measurements of one question are paid together.
 //!
 //! # Use
 //!
@@ -26,7 +26,7 @@
 //! Dwork, Roth, *The algorithmic foundations of differential privacy*, 2014; Balle, Wang, *Improving the Gaussian
 //! mechanism*, ICML 2018; Canonne, Kamath, Steinke, *The discrete Gaussian for differential privacy*, 2020.
 
-use super::accountant::{Spend, zcdp_tight};
+use super::accountant::zcdp_tight;
 use super::dice::{Dice, discrete_gaussian};
 use crate::exact::Fraction;
 use dashu_int::{IBig, UBig};
@@ -50,11 +50,6 @@ impl Gaussian {
     /// The number with noise.
     pub fn draw(&self, value: &IBig, dice: &mut dyn Dice) -> IBig {
         value + discrete_gaussian(dice, &self.variance())
-    }
-
-    /// What it costs.
-    pub fn spend(&self) -> Spend {
-        Spend::Gaussian { rho: self.rho.clone() }
     }
 
     /// How far the noise goes with probability 1 − α. The tails of the discrete distribution are at most those of the real

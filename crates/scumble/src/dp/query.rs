@@ -324,6 +324,9 @@ pub enum Noise {
 /// So many groups of public keys are answered at most.
 pub const GROUPS: usize = 1_000_000;
 
+/// So many places of quantiles are looked at, at most.
+const PLACES: usize = 100_000_000;
+
 impl Question {
     /// Gives it a price and noise to match, or says why it cannot have one.
     pub fn plan(mut self, price: &Price, queries: &Queries) -> Result<Plan, Problems> {
@@ -356,7 +359,10 @@ impl Question {
         let quantiles = self.measures.iter().filter(|m| matches!(m, Measure::Quantile { .. })).count();
         if price.noise == NoiseKind::Gaussian {
             if price.delta.is_zero() {
-                wrong("Gaussian noise needs a δ".into(), "add `--delta 1e-9`, well below one over the number of persons");
+                wrong(
+                    "Gaussian noise needs a δ".into(),
+                    "add `--delta 1e-9`, well below one over the number of persons",
+                );
             }
             if quantiles > 0 {
                 wrong("a quantile is drawn, not given noise".into(), "ask for it apart, without `gaussian`");
@@ -369,7 +375,9 @@ impl Question {
             let names = names.join("`, `");
             if price.delta.is_zero() {
                 wrong(
-                    format!("the keys of `{names}` are not public: that a group exists may show that a person is there"),
+                    format!(
+                        "the keys of `{names}` are not public: that a group exists may show that a person is there"
+                    ),
                     "list them as `keys = […]` under [queries.columns], or give a δ for groups that are large enough: \
                      `--delta 1e-9`",
                 );
@@ -383,6 +391,17 @@ impl Question {
         let groups = self.groups.iter().map(|g| g.keys.count()).fold(1usize, usize::saturating_mul);
         if !unknown && groups > GROUPS {
             wrong(format!("there would be {groups} groups"), "group by fewer columns, or list fewer keys");
+        }
+        let places = |m: &Measure| match m {
+            Measure::Quantile { scale, .. } => (scale.high - scale.low) as usize + 1,
+            _ => 0,
+        };
+        let grid = self.measures.iter().map(places).max().unwrap_or(0);
+        if !unknown && groups.saturating_mul(grid) > PLACES {
+            wrong(
+                format!("quantiles of {groups} groups on a grid of {grid} numbers take too long"),
+                "group by fewer keys, or give the column a larger `unit`",
+            );
         }
         if self.measures.contains(&Measure::Persons) && queries.person.is_none() {
             wrong("there is no person column to count".into(), "mark one with `person = true`, or use COUNT(*)");
@@ -488,15 +507,21 @@ pub struct Estimate {
 }
 
 impl Plan {
-    /// What it costs, one price for each measurement.
+    /// What it costs: one price for each measurement, or one for all with Gaussian noise, which have ρ in sum.
     pub fn spends(&self) -> Vec<Spend> {
+        let Price { epsilon, delta, .. } = &self.price;
+        let rho = |noise: &Noise| if let Noise::Gaussian(noise) = noise { Some(noise.rho.clone()) } else { None };
+        if let Some(rho) = self.noises.iter().map(rho).collect::<Option<Vec<_>>>() {
+            let rho = rho.iter().fold(Fraction::whole(0), |a, b| a.plus(b));
+            return vec![Spend::Gaussian { rho, epsilon: epsilon.clone(), delta: delta.clone() }];
+        }
         // A person changes a single number where there is only one, or one row.
         let one = self.rows == 1 || self.question.groups.is_empty();
         let spend = |(i, noise): (usize, &Noise)| match (noise, &self.threshold) {
             (_, Some(threshold)) if i == 0 => threshold.spend(),
             (Noise::Laplace(noise), _) => noise.spend(one),
-            (Noise::Gaussian(noise), _) => noise.spend(),
             (Noise::Quantile(quantile), _) => Spend::Pure { epsilon: quantile.epsilon.clone() },
+            (Noise::Gaussian(_), _) => unreachable!("a question has Gaussian noise throughout or not at all"),
         };
         self.noises.iter().enumerate().map(spend).collect()
     }

@@ -106,17 +106,16 @@ impl Recipe {
         }
     }
 
-    /// What it costs, before anything is done.
+    /// What it costs, before anything is done: one price for each step, or one for all with Gaussian noise.
     pub fn spends(&self) -> Vec<Spend> {
         let [single, _, pair] = self.shares();
-        let measured = |share: &Fraction| match self.price.noise {
-            NoiseKind::Laplace => Spend::Pure { epsilon: share.clone() },
-            NoiseKind::Gaussian => Spend::Gaussian { rho: share.clone() },
-        };
-        let singles = vec![measured(&single); self.sizes.len()];
-        let choices = vec![Spend::Pure { epsilon: self.choice() }; self.open()];
-        let pairs = vec![measured(&pair); self.sizes.len().saturating_sub(1)];
-        [singles, choices, pairs].concat()
+        if self.price.noise == NoiseKind::Gaussian {
+            let Price { epsilon, delta, .. } = self.price.clone();
+            return vec![Spend::Gaussian { rho: rho_for(epsilon.to_f64(), delta.to_f64()), epsilon, delta }];
+        }
+        let pure = |epsilon: &Fraction, n: usize| vec![Spend::Pure { epsilon: epsilon.clone() }; n];
+        let n = self.sizes.len();
+        [pure(&single, n), pure(&self.choice(), self.open()), pure(&pair, n.saturating_sub(1))].concat()
     }
 
     /// Counts with noise, and the variance of it.
@@ -152,11 +151,8 @@ impl Recipe {
         let pairs: Vec<(Vec<f64>, f64)> = edges.iter().map(measured).collect();
         let total = total(&singles);
         let ones = self.ones(&singles, &edges, &pairs, total);
-        let twos: Vec<Vec<f64>> = edges
-            .iter()
-            .zip(&pairs)
-            .map(|(&(a, b), (noisy, _))| fitted(noisy, &ones[a], &ones[b]))
-            .collect();
+        let twos: Vec<Vec<f64>> =
+            edges.iter().zip(&pairs).map(|(&(a, b), (noisy, _))| fitted(noisy, &ones[a], &ones[b])).collect();
         let columns = self.sample(&ones, &edges, &twos, total, dice);
         let one = |(i, counts): (usize, Vec<f64>)| Marginal { columns: vec![i], counts };
         let two = |(&(a, b), counts): (&(usize, usize), Vec<f64>)| Marginal { columns: vec![a, b], counts };
@@ -209,9 +205,8 @@ impl Recipe {
         let counts = self.together(data, a, b);
         let share = |i: usize, code: usize| singles[i].0[code].max(0.0) / total;
         let width = self.sizes[b];
-        let apart = |(cell, &n): (usize, &u64)| {
-            (n as f64 - total * share(a, cell / width) * share(b, cell % width)).abs()
-        };
+        let apart =
+            |(cell, &n): (usize, &u64)| (n as f64 - total * share(a, cell / width) * share(b, cell % width)).abs();
         (counts.iter().enumerate().map(apart).sum::<f64>() * UNITS) as u64
     }
 
@@ -330,7 +325,30 @@ fn fitted(noisy: &[f64], rows: &[f64], columns: &[f64]) -> Vec<f64> {
             break;
         }
     }
+    settle(&mut table, rows, columns);
     table
+}
+
+/// Makes the margins right where scaling has not come to its end: what is too much is taken away in proportion, what is then
+/// missing is added as the margins miss it (Altschuler, Weed, Rigollet 2017).
+fn settle(table: &mut [f64], rows: &[f64], columns: &[f64]) {
+    let width = columns.len();
+    let sum_row = |table: &[f64], row: usize| table[row * width..(row + 1) * width].iter().sum::<f64>();
+    let sum_column = |table: &[f64], column: usize| table.iter().skip(column).step_by(width).sum::<f64>();
+    for (row, target) in rows.iter().enumerate() {
+        let factor = (target / sum_row(table, row).max(1e-300)).min(1.0);
+        table[row * width..(row + 1) * width].iter_mut().for_each(|c| *c *= factor);
+    }
+    for (column, target) in columns.iter().enumerate() {
+        let factor = (target / sum_column(table, column).max(1e-300)).min(1.0);
+        table.iter_mut().skip(column).step_by(width).for_each(|c| *c *= factor);
+    }
+    let short: Vec<f64> = (0..rows.len()).map(|r| (rows[r] - sum_row(table, r)).max(0.0)).collect();
+    let low: Vec<f64> = (0..width).map(|c| (columns[c] - sum_column(table, c)).max(0.0)).collect();
+    let missing: f64 = short.iter().sum();
+    if missing > 0.0 {
+        table.iter_mut().enumerate().for_each(|(i, c)| *c += short[i / width] * low[i % width] / missing);
+    }
 }
 
 /// Scales cells to a sum.

@@ -102,12 +102,16 @@ impl<'a> Reader<'a> {
     pub(super) fn queries(&self, root: &Section<'a>) -> Option<Queries> {
         let Some(section) = self.section(root, "queries") else {
             if root.get("queries").is_none() {
-                let hint = "add `[queries]` with `budget = { epsilon = 1 }`; `scumble explain budget` tells what that is";
+                let hint =
+                    "add `[queries]` with `budget = { epsilon = 1 }`; `scumble explain budget` tells what that is";
                 self.report(0, Problem::new("`[queries]` is missing: the policy allows no questions").hint(hint));
             }
             return None;
         };
-        self.only(&section, &["table", "person", "rows_per_person", "columns", "budget", "each", "file", "ask", "synthetic"]);
+        self.only(
+            &section,
+            &["table", "person", "rows_per_person", "columns", "budget", "each", "file", "ask", "synthetic"],
+        );
         let source = self.text_at(root, "source");
         if root.get("source").is_none() {
             self.report(0, Problem::new("`source` is missing").hint("add `source = \"extract.csv\"` at the top"));
@@ -187,7 +191,11 @@ impl<'a> Reader<'a> {
             self.report(section.at, problem.hint("add `epsilon = 1`, or less"));
         }
         let epsilon = self.fraction(&section, "epsilon", None);
-        let delta = if section.get("delta").is_some() { self.fraction(&section, "delta", Some(1))? } else { Fraction::whole(0) };
+        let delta = if section.get("delta").is_some() {
+            self.fraction(&section, "delta", Some(1))?
+        } else {
+            Fraction::whole(0)
+        };
         Some(Limit { epsilon: epsilon?, delta })
     }
 
@@ -198,7 +206,8 @@ impl<'a> Reader<'a> {
             if let Some(section) = self.section(columns, name) {
                 self.only(&section, &["bounds", "unit", "keys"]);
                 let keys = self.texts_at(&section, "keys");
-                if keys.as_ref().is_some_and(|k| k.is_empty() || k.iter().enumerate().any(|(i, x)| k[..i].contains(x))) {
+                if keys.as_ref().is_some_and(|k| k.is_empty() || k.iter().enumerate().any(|(i, x)| k[..i].contains(x)))
+                {
                     let problem = Problem::new(format!("`{}` must name keys, each once", section.path("keys")));
                     self.report(section.at, problem);
                 }
@@ -228,10 +237,14 @@ impl<'a> Reader<'a> {
         let scale = Scale { unit, low: 0, high: 0 };
         let units = |v: &Spanned<DeValue<'a>>| {
             let found = self.decimal(section, "bounds", v).and_then(|d| scale.exactly(d));
-            let found = found.filter(|n| n.unsigned_abs() < 1 << 53);
+            // Squares of a million million rows still fit into 128 bits.
+            let found = found.filter(|n| n.unsigned_abs() < 1 << 40);
             if found.is_none() {
                 let problem = Problem::new(format!("`{path}` must be whole numbers of units"));
-                self.report(v.span().start, problem.hint("give a `unit` that divides both, such as 0.01"));
+                self.report(
+                    v.span().start,
+                    problem.hint("give a `unit` that divides both, such as 0.01, and that they are at most 10^12 of"),
+                );
             }
             found
         };
@@ -257,17 +270,25 @@ impl<'a> Reader<'a> {
         for name in &columns {
             if !rules.get(name).is_some_and(|r| r.keys.is_some() || r.scale.is_some()) {
                 let problem = Problem::new(format!("the values of `{name}` are not public"));
-                let hint = format!("add `{name} = {{ keys = […] }}` or `{{ bounds = [0, 100] }}` under [queries.columns]");
+                let hint =
+                    format!("add `{name} = {{ keys = […] }}` or `{{ bounds = [0, 100] }}` under [queries.columns]");
                 self.report(section.at, problem.hint(hint));
             }
         }
         if columns.is_empty() || columns.iter().enumerate().any(|(i, c)| columns[..i].contains(c)) {
-            self.report(section.at, Problem::new(format!("`{}` must name columns, each once", section.path("columns"))));
+            self.report(
+                section.at,
+                Problem::new(format!("`{}` must name columns, each once", section.path("columns"))),
+            );
             return None;
         }
         let pairs = self.pairs(section, &columns);
         let widths = self.section(section, "widths").map_or_else(BTreeMap::new, |w| self.widths(&w, rules));
-        let delta = if section.get("delta").is_some() { self.fraction(section, "delta", Some(1)) } else { Some(Fraction::whole(0)) };
+        let delta = if section.get("delta").is_some() {
+            self.fraction(section, "delta", Some(1))
+        } else {
+            Some(Fraction::whole(0))
+        };
         let epsilon = self.fraction(section, "epsilon", None);
         let gaussian = self.text_at(section, "mechanism").is_some_and(|m| m == "gaussian");
         if gaussian && delta.as_ref().is_some_and(Fraction::is_zero) {
@@ -278,7 +299,13 @@ impl<'a> Reader<'a> {
         }
         let noise = if gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace };
         let to = self.text_at(section, "to");
-        Some(SyntheticRule { columns, pairs, widths, price: Price { epsilon: epsilon?, delta: delta?, noise }, to: to? })
+        Some(SyntheticRule {
+            columns,
+            pairs,
+            widths,
+            price: Price { epsilon: epsilon?, delta: delta?, noise },
+            to: to?,
+        })
     }
 
     /// Pairs of columns, which must not make a cycle.
@@ -297,7 +324,10 @@ impl<'a> Reader<'a> {
                     pairs.push((a, b));
                 }
                 None => {
-                    let problem = Problem::new(format!("`{}` must be pairs of its columns without a cycle", section.path("pairs")));
+                    let problem = Problem::new(format!(
+                        "`{}` must be pairs of its columns without a cycle",
+                        section.path("pairs")
+                    ));
                     self.report(value.span().start, problem.hint("write `pairs = [[\"age\", \"job\"]]`"));
                 }
             }
@@ -314,7 +344,10 @@ impl<'a> Reader<'a> {
             match width {
                 Some(width) => drop(widths.insert(name.to_string(), width)),
                 None => {
-                    let problem = Problem::new(format!("`{}` must be a whole number of units of a column with bounds", section.path(name)));
+                    let problem = Problem::new(format!(
+                        "`{}` must be a whole number of units of a column with bounds",
+                        section.path(name)
+                    ));
                     self.report(value.span().start, problem);
                 }
             }

@@ -14,6 +14,11 @@ fn pure(epsilon: &str) -> Spend {
     Spend::Pure { epsilon: fraction(epsilon) }
 }
 
+fn gaussian_of(rho: &str) -> Spend {
+    let epsilon = (zcdp_tight(fraction(rho).to_f64(), 1e-9) * 1e9).ceil() as u64;
+    Spend::Gaussian { rho: fraction(rho), epsilon: Fraction::new(epsilon, 1_000_000_000u64), delta: fraction("1e-9") }
+}
+
 fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 6e-7 * b.abs().max(1.0)
 }
@@ -40,11 +45,9 @@ fn compositions_of_the_literature() {
     }
     assert_eq!(total(&hundred, &fraction("1e-5")).unwrap().name, "optimal");
     assert!(near(zcdp(0.5, 1e-5), 5.298526) && near(zcdp(0.1, 1e-6), 2.450788));
-    for (alpha, gaussian, b1, b10) in [
-        (2.0, 0.0625, 0.619124, 0.00964421),
-        (4.0, 0.125, 0.813689, 0.01899121),
-        (8.0, 0.25, 0.910199, 0.03567677),
-    ] {
+    for (alpha, gaussian, b1, b10) in
+        [(2.0, 0.0625, 0.619124, 0.00964421), (4.0, 0.125, 0.813689, 0.01899121), (8.0, 0.25, 0.910199, 0.03567677)]
+    {
         assert!(near(rdp_gaussian(alpha, 4.0), gaussian));
         assert!(near(rdp_laplace(alpha, 1.0), b1) && near(rdp_laplace(alpha, 10.0), b10));
         // Discrete noise in ever smaller units comes to the same.
@@ -179,7 +182,7 @@ proptest! {
         for (tenth, kind) in tenths {
             spends.push(match kind {
                 0 => pure(&format!("{tenth}/10")),
-                1 => Spend::Gaussian { rho: fraction(&format!("{tenth}/100")) },
+                1 => gaussian_of(&format!("{tenth}/100")),
                 _ => Spend::Approximate { epsilon: fraction(&format!("{tenth}/10")), delta: fraction("1e-8") },
             });
             let standing = limit.judge(&spends);
@@ -199,9 +202,13 @@ fn budgets_are_decided_exactly_at_the_limit() {
     assert!(limit.judge(&vec![pure("0.1"); 10]).within);
     assert!(!limit.judge(&[vec![pure("0.1"); 10], vec![pure("1e-12")]].concat()).within);
     // Without δ, Gaussian noise has no ε.
-    assert!(!limit.judge(&[Spend::Gaussian { rho: fraction("1e-9") }]).within);
+    assert!(!limit.judge(&[gaussian_of("1e-6")]).within);
     // With one, many small answers fit that would not by addition.
     let limit = Limit { epsilon: fraction("6"), delta: fraction("2e-5") };
     let standing = limit.judge(&vec![pure("0.1"); 100]);
-    assert!(standing.within && standing.way == "zcdp" && standing.epsilon.unwrap() < 5.298527);
+    assert!(standing.within && standing.way == "zcdp" && standing.epsilon.unwrap() < 5.45);
+    // A small Gaussian answer costs little after large pure ones.
+    let limit = Limit { epsilon: fraction("3"), delta: fraction("1e-6") };
+    let standing = limit.judge(&[pure("2"), gaussian_of("0.0005")]);
+    assert!(standing.within && standing.way == "basic" && standing.epsilon.unwrap() < 2.25);
 }

@@ -24,13 +24,13 @@ fn the_price_is_the_price() {
     let zero = || Fraction::whole(0);
     for pairs in [&[][..], &[(0, 1)], &[(0, 1), (1, 2)]] {
         let recipe = recipe(&[4, 2, 3], "1", pairs, NoiseKind::Laplace);
-        let sum = recipe.spends().iter().fold(zero(), |a, s| a.plus(&s.epsilon().unwrap()));
+        let sum = recipe.spends().iter().fold(zero(), |a, s| a.plus(&s.epsilon()));
         assert_eq!(sum, Fraction::whole(1));
     }
     let gaussian = recipe(&[4, 2, 3], "1", &[], NoiseKind::Gaussian);
     let rho = gaussian.spends().iter().fold(zero(), |a, s| a.plus(&s.rho()));
     assert!(scumble::dp::accountant::zcdp_tight(rho.to_f64(), 1e-9) <= 1.0);
-    assert!(gaussian.spends().iter().any(|s| matches!(s, Spend::Gaussian { .. })));
+    assert!(matches!(gaussian.spends()[..], [Spend::Gaussian { .. }]));
 }
 
 #[test]
@@ -76,7 +76,7 @@ proptest! {
             let (a, b) = (pair.columns[0], pair.columns[1]);
             for key in 0..sizes[a] {
                 let sum: f64 = pair.counts[key * sizes[b]..(key + 1) * sizes[b]].iter().sum();
-                prop_assert!((sum - one(a)[key]).abs() < 1e-3 * total.max(1.0), "{sum} {}", one(a)[key]);
+                prop_assert!((sum - one(a)[key]).abs() < 1e-6 * total.max(1.0), "{sum} {}", one(a)[key]);
             }
         }
     }
@@ -88,7 +88,8 @@ proptest! {
         // The distance is stationary: all that are above 0 were shifted by the same amount, the others by no less.
         let shift = counts.iter().zip(&found).filter(|(_, f)| **f > 0.0).map(|(c, f)| c - f).fold(f64::NAN, f64::max);
         for (c, f) in counts.iter().zip(&found) {
-            prop_assert!(if *f > 0.0 { (c - f - shift).abs() < 1e-9 } else { *c <= shift + 1e-9 });
+            let moved = if *f > 0.0 { (c - f - shift).abs() < 1e-9 } else { *c <= shift + 1e-9 };
+            prop_assert!(moved);
         }
     }
 }

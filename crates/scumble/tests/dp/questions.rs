@@ -39,7 +39,7 @@ fn plan(sql: &str, price: &Price) -> Result<Plan, String> {
 }
 
 fn sum(spends: &[Spend]) -> Fraction {
-    spends.iter().fold(Fraction::whole(0), |a, s| a.plus(&s.epsilon().unwrap()))
+    spends.iter().fold(Fraction::whole(0), |a, s| a.plus(&s.epsilon()))
 }
 
 #[test]
@@ -168,11 +168,19 @@ fn naive(filter: &Filter, value: Option<&str>) -> Option<bool> {
         Filter::Not(f) => naive(f, value).map(|b| !b),
         Filter::And(all) => {
             let each: Vec<_> = all.iter().map(|f| naive(f, value)).collect();
-            if each.contains(&Some(false)) { Some(false) } else { each.into_iter().collect::<Option<Vec<_>>>().map(|_| true) }
+            if each.contains(&Some(false)) {
+                Some(false)
+            } else {
+                each.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
+            }
         }
         Filter::Or(all) => {
             let each: Vec<_> = all.iter().map(|f| naive(f, value)).collect();
-            if each.contains(&Some(true)) { Some(true) } else { each.into_iter().collect::<Option<Vec<_>>>().map(|_| false) }
+            if each.contains(&Some(true)) {
+                Some(true)
+            } else {
+                each.into_iter().collect::<Option<Vec<_>>>().map(|_| false)
+            }
         }
     }
 }
