@@ -53,6 +53,7 @@ pub fn files(seed: u64, patients: usize) -> Vec<File> {
         File { path: "policy.toml", text: POLICY.to_owned() },
         File { path: "clinic.toml", text: CLINIC_POLICY.to_owned() },
         File { path: "strict.toml", text: STRICT_POLICY.to_owned() },
+        File { path: "questions.toml", text: QUESTIONS.to_owned() },
     ]
 }
 
@@ -819,6 +820,37 @@ name = "mondrian"
 [release]
 to = "releases/2026-q3"
 format = "csv"
+"#;
+
+const QUESTIONS: &str = r#"# What may be asked of the patients' data themselves: answers get noise and are paid from a budget that lasts.
+# Try:  scumble query --dp questions.toml "SELECT sex, AVG(length_of_stay) FROM patients GROUP BY sex" --epsilon 0.1
+
+source     = "patients.csv"
+recipients = ["university", "ministry"]
+
+[queries]
+person = "ssn"                                # whose privacy it is: all rows with the same number
+rows_per_person = 1                           # further rows of a person are left out
+budget = { epsilon = 3, delta = 1e-6 }        # for everybody together, for ever
+each   = { epsilon = 2, delta = 1e-6 }        # for one recipient
+# Asked together by `scumble query --dp questions.toml` when no question is given.
+ask = [
+    { sql = "SELECT sex, COUNT(*), AVG(length_of_stay) FROM patients GROUP BY sex", epsilon = 0.3 },
+    { sql = "SELECT diagnosis, COUNT(*) FROM patients GROUP BY diagnosis", epsilon = 0.5, delta = 1e-7 },
+]
+
+# What is public about columns, known without looking at the data: bounds of numbers, in units; lists of keys.
+[queries.columns]
+sex            = { keys = ["F", "M"] }
+length_of_stay = { bounds = [0, 60] }
+cost           = { bounds = [0, 50000], unit = 10 }
+
+# A table of made-up patients:  scumble synthesize questions.toml
+[queries.synthetic]
+columns = ["sex", "length_of_stay", "cost"]
+widths  = { cost = 1000 }                     # as ranges; a number of the range is written
+epsilon = 1
+to      = "releases/synthetic"
 "#;
 
 const CLINIC_POLICY: &str = r#"# St. Anne Clinic, the city's second hospital, publishes to the same university.

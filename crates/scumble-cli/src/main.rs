@@ -1,6 +1,7 @@
 //! The `scumble` command: arguments in, answers out. Decisions are made in the libraries.
 
 mod attack;
+mod dp;
 mod example;
 mod ledger;
 mod reproduce;
@@ -141,19 +142,24 @@ enum Command {
         #[arg(long, value_name = "NAME", default_value = "gcp")]
         metric: String,
     },
-    /// Estimate from a release how many records meet conditions
+    /// Estimate from a release how many records meet conditions; with `--dp`, ask the data under a privacy budget
     ///
-    /// A query is `age in [30, 40] and job in (Writer, Dancer) and disease = HIV`: ranges of numbers, dates and ordered
+    /// Of a release, a query is `age in [30, 40] and job in (Writer, Dancer) and disease = HIV`: ranges of numbers, dates and ordered
     /// categories, also with `>=`, `>`, `<=`, `<`; values or groups of values of the others; quotes around names with
     /// spaces.
+    ///
+    /// With `--dp` a query is SQL: `SELECT sex, COUNT(*), AVG(age) FROM patients WHERE … GROUP BY sex`. It is answered from
+    /// the data of the policy, with noise, and paid from the policy's budget. Exit status: 0 answered, 1 refused.
     Query {
-        /// The release's folder
+        /// The release's folder; with `--dp` a policy with a `[queries]` section
         release: PathBuf,
         /// The query
         query: Option<String>,
         /// A file of queries, one per line; `#` starts a comment
         #[arg(long, value_name = "FILE", conflicts_with = "query")]
         workload: Option<PathBuf>,
+        #[command(flatten)]
+        dp: dp::Arguments,
     },
     /// Check the certificate of a release from its folder alone: every figure is measured again
     ///
@@ -167,6 +173,10 @@ enum Command {
         #[command(subcommand)]
         command: ledger::Command,
     },
+    /// Make a table of made-up records with the counts of the data, under differential privacy
+    ///
+    /// Exit status: 0 published, 1 refused by the budget.
+    Synthesize(dp::SynthesizeArguments),
     /// Build or check how values generalize
     Taxonomy {
         #[command(subcommand)]
@@ -361,7 +371,8 @@ fn run(command: Command) -> Result<Answer, Problems> {
             let answer = answer?;
             Ok(Answer { text: show::compared(&answer), json: to_json(&answer)?, yes: true })
         }
-        Command::Query { release, query: text, workload } => {
+        Command::Query { release, query: text, workload: None, dp } if dp.dp => dp::run(&release, text, dp),
+        Command::Query { release, query: text, workload, .. } => {
             let queries = query::read(text.as_deref(), workload.as_deref())?;
             let watcher = watch::Terminal::new();
             let answer = query::query(&release, &queries, &watcher);
@@ -377,6 +388,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
             Ok(Answer { text: show::verified(&answer), json: to_json(&answer)?, yes: answer.holds })
         }
         Command::Ledger { command } => ledger::run(command),
+        Command::Synthesize(arguments) => dp::synthesize(arguments),
         Command::Taxonomy { command } => taxonomy::run(command),
         Command::Explain { name } => explain(name.as_deref()),
         Command::Reproduce(arguments) => reproduce::run(&arguments),

@@ -148,6 +148,7 @@ pages! {
     attack: "attack.md",
     ledger: "ledger.md",
     freeform: "freeform.md",
+    dp: "dp.md",
 }
 
 /// The example in the repository is the one that the command writes.
@@ -158,9 +159,11 @@ fn the_example_in_the_repository_is_current() {
     let run = std::process::Command::new(env!("CARGO_BIN_EXE_scumble")).arg("example").arg(&made).output();
     assert!(run.expect("the command starts").status.success());
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hospital");
-    let files = ["patients.csv", "register.csv", "clinic.csv", "policy.toml", "strict.toml", "clinic.toml"];
+    let data = ["patients.csv", "register.csv", "clinic.csv"];
+    let policies = ["policy.toml", "strict.toml", "clinic.toml", "questions.toml"];
+    let files = data.iter().chain(&policies);
     let taxonomies = ["nationality", "occupation", "diagnosis"].map(|n| format!("taxonomies/{n}.csv"));
-    for file in files.iter().map(|f| (*f).to_owned()).chain(taxonomies) {
+    for file in files.map(|f| (*f).to_owned()).chain(taxonomies) {
         let read = |folder: &Path| fs::read(folder.join(&file)).unwrap_or_else(|e| panic!("{file}: {e}"));
         assert!(read(&made) == read(&kept), "{file}: run `scumble example` and replace examples/hospital");
     }

@@ -11,6 +11,7 @@ pub mod columns;
 pub mod compare;
 mod csv;
 pub mod dictionary;
+pub mod dp;
 pub mod estimate;
 pub mod freeform;
 mod gatekeeper;

@@ -3,6 +3,7 @@
 
 mod composition;
 mod examples;
+mod private;
 mod republication;
 mod series;
 
@@ -86,7 +87,7 @@ pub struct Item {
 type Experiment = (&'static str, &'static str, fn(&Laboratory<'_>) -> Result<Findings, Problems>);
 
 /// Every experiment.
-const EXPERIMENTS: [Experiment; 6] = [
+const EXPERIMENTS: [Experiment; 7] = [
     (
         "composition",
         "X1, X2, X4: intersection of two k-anonymous releases (Ganta et al. 2008, Figures 1 to 3)",
@@ -103,6 +104,11 @@ const EXPERIMENTS: [Experiment; 6] = [
         "republication",
         "X6 to X9: entropy of one and two releases, and cost (Wang et al. 2008, Figures 2 to 5); X12: ten releases in three ways",
         republication::republication,
+    ),
+    (
+        "privacy",
+        "averaging, differencing and intersection against differential privacy, and what counts are worth",
+        private::privacy,
     ),
     ("mondrian", "X10: a partitioning of 1000 normal points (the lecture's figure)", mondrian),
 ];

@@ -13,6 +13,7 @@ pub use crate::attack::ATTACKS;
 pub use crate::attack::freeform::ENTRY as FREEFORM;
 pub use crate::attack::minimality::ENTRY as MINIMALITY;
 pub use crate::attack::statistics::STATISTICS;
+pub use crate::dp::{MECHANISMS, PRICES};
 pub use crate::model::MODELS;
 pub use crate::perturb::METHODS as PERTURBATIONS;
 pub use crate::utility::METRICS;
@@ -264,7 +265,9 @@ pub fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
     let statistics = statistics.chain(own);
     let metrics = METRICS.iter().map(|e| ("metric", e.name, e.summary));
     let perturbations = PERTURBATIONS.iter().map(|m| ("perturbation", m.name, m.summary));
-    models.chain(algorithms).chain(attacks).chain(statistics).chain(metrics).chain(perturbations).collect()
+    let private = MECHANISMS.iter().chain(PRICES).map(|p| (p.kind, p.name, p.summary));
+    let methods = models.chain(algorithms).chain(attacks).chain(statistics);
+    methods.chain(metrics).chain(perturbations).chain(private).collect()
 }
 
 /// The heading of an attack's parameters.
@@ -283,7 +286,9 @@ pub fn explain(name: &str) -> Option<String> {
     let metrics = METRICS.iter().map(|e| (e.name, e.about));
     let metrics = metrics.map(|(name, about)| (name, format!("# {name}\n\n{about}\n")));
     let perturbations = PERTURBATIONS.iter().map(|m| (m.name, format!("# {}\n\n{}\n", m.name, m.about)));
-    let all = models.chain(algorithms).chain(attacks).chain(statistics).chain(metrics).chain(perturbations);
+    let private = MECHANISMS.iter().chain(PRICES).map(|p| (p.name, p.manual()));
+    let all =
+        models.chain(algorithms).chain(attacks).chain(statistics).chain(metrics).chain(perturbations).chain(private);
     all.into_iter().find(|(n, _)| *n == name).map(|(_, page)| page)
 }
 

@@ -134,6 +134,27 @@ impl Fraction {
         Fraction { num: n.into(), den: UBig::ONE }
     }
 
+    /// Reads what [`Ratio::parse`] reads, and fractions of any size.
+    pub fn parse(text: &str) -> Option<Fraction> {
+        let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit()).then(|| t.parse::<UBig>().ok()).flatten();
+        let large = || {
+            let (num, den) = text.split_once('/')?;
+            let (num, den) = (digits(num)?, digits(den).filter(|d| !d.is_zero())?);
+            Some(Fraction::new(num, den))
+        };
+        Ratio::parse(text).map(Fraction::from).or_else(large)
+    }
+
+    /// Numerator in lowest terms.
+    pub fn num(&self) -> &UBig {
+        &self.num
+    }
+
+    /// Denominator in lowest terms.
+    pub fn den(&self) -> &UBig {
+        &self.den
+    }
+
     /// Whether it is nothing.
     pub fn is_zero(&self) -> bool {
         self.num.is_zero()
@@ -181,6 +202,13 @@ impl Fraction {
         let excess = self.num.bit_len().max(self.den.bit_len()).saturating_sub(1000);
         let float = |n: &UBig| (n >> excess).to_f64().value();
         float(&self.num) / float(&self.den)
+    }
+}
+
+/// As [`Rational`] is shown.
+impl fmt::Display for Fraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Rational { num: self.num.clone().into(), den: self.den.clone().into() }.fmt(f)
     }
 }
 

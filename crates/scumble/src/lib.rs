@@ -14,6 +14,7 @@
 //! - [`model`], [`algorithm`], [`utility`]: the methods, one file each, listed in [`catalogue`];
 //! - [`gate`]: what a release reveals together with earlier ones, by the [`inference`] engine;
 //! - [`query`]: what a table answers and a recipient estimates;
+//! - [`dp`]: differential privacy: mechanisms with their prices, budgets, what a price means;
 //! - [`risk`]: re-identification risk, [`uniqueness`]: uniques of the population, estimated,
 //!   [`perturb`]: values changed before anything else, [`exact`]: the arithmetic of verdicts,
 //!   [`picture`]: a partitioning drawn.
@@ -22,6 +23,7 @@ pub mod algorithm;
 pub mod attack;
 pub mod catalogue;
 pub mod class;
+pub mod dp;
 pub mod encode;
 pub mod exact;
 pub mod freeform;

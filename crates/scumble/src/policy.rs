@@ -21,9 +21,11 @@ use toml::de::{DeTable, DeValue};
 
 mod freeform;
 mod gate;
+mod queries;
 mod reader;
 mod taxonomies;
 
+pub use queries::{Asked, ColumnRule, Queries, SyntheticRule};
 pub use taxonomies::read_rule;
 
 /// A valid policy.
@@ -179,8 +181,13 @@ impl<'a> Reader<'a> {
             "ledger",
             "key",
             "release",
+            "queries",
         ];
         self.only(root, &known);
+        if root.get("queries").is_some() {
+            // Read for its mistakes; `query --dp` reads it for its content.
+            self.queries(root);
+        }
         let source = self.text_at(root, "source");
         if source.is_none() && root.get("source").is_none() {
             self.report(0, Problem::new("`source` is missing").hint("add `source = \"extract.csv\"` at the top"));

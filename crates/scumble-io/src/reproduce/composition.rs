@@ -29,7 +29,7 @@ fn samples(laboratory: &Laboratory<'_>) -> Result<Samples, Problems> {
 }
 
 /// What an adversary knows of these people: their quasi-identifiers.
-fn people(laboratory: &Laboratory<'_>, records: &[u32]) -> Result<Register, Problems> {
+pub(super) fn people(laboratory: &Laboratory<'_>, records: &[u32]) -> Result<Register, Problems> {
     let table = &laboratory.table;
     let column = |(attribute, codes): (&scumble::table::Attribute, &Vec<u32>)| RegisterColumn {
         name: attribute.name.clone(),

@@ -22,6 +22,7 @@ pub fn examples() -> Result<Vec<Item>, Problems> {
     items.extend(not_bayesian()?);
     items.extend(minimal()?);
     items.extend(differences()?);
+    items.extend(super::private::worked());
     Ok(items)
 }
 

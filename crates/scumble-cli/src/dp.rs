@@ -1,0 +1,222 @@
+//! `query --dp` and `synthesize`: questions of the data, and made-up data, under a privacy budget.
+
+use crate::{Answer, show, to_json, watch};
+use scumble::problem::{Problem, Problems};
+use scumble_io::dp::synthesize::Synthesized;
+use scumble_io::dp::{Answered, Balance, Cell, Measurement, Options, ask, synthesize};
+use scumble_io::staging::Slot;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `query --dp`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Answer SQL from the data of a policy, under differential privacy
+    #[arg(long, conflicts_with = "workload")]
+    pub dp: bool,
+    /// What each question may cost
+    #[arg(long, value_name = "ε", requires = "dp")]
+    epsilon: Option<String>,
+    /// The δ of questions whose keys are not public, or with Gaussian noise
+    #[arg(long, value_name = "δ", requires = "dp")]
+    delta: Option<String>,
+    /// Noise of counts and sums [default: laplace]
+    #[arg(long, value_name = "NAME", requires = "dp", value_parser = ["laplace", "gaussian"])]
+    mechanism: Option<String>,
+    /// Who asks
+    #[arg(long, value_name = "NAME", requires = "dp")]
+    recipient: Option<String>,
+    /// Tell the price and the budget; read no data, pay nothing
+    #[arg(long, requires = "dp")]
+    dry_run: bool,
+    /// How sure intervals are
+    #[arg(long, value_name = "SHARE", requires = "dp", default_value_t = 0.95)]
+    confidence: f64,
+    /// Reproducible noise, for testing: not private
+    #[arg(long, value_name = "NUMBER", requires = "dp")]
+    seed: Option<u64>,
+}
+
+pub fn run(policy: &Path, sql: Option<String>, arguments: Arguments) -> Result<Answer, Problems> {
+    if !(arguments.confidence > 0.0 && arguments.confidence < 1.0) {
+        return Err(Problem::new("`--confidence` must be above 0 and below 1, such as 0.95").into());
+    }
+    let watcher = watch::Terminal::new();
+    let options = Options {
+        sql,
+        epsilon: arguments.epsilon,
+        delta: arguments.delta,
+        gaussian: arguments.mechanism.map(|m| m == "gaussian"),
+        recipient: arguments.recipient,
+        dry_run: arguments.dry_run,
+        confidence: arguments.confidence,
+        seed: arguments.seed,
+        watcher: &watcher,
+    };
+    let answer = ask(policy, &options);
+    watcher.clear();
+    let answer = answer?;
+    Ok(Answer { text: text(&answer), json: to_json(&answer)?, yes: answer.outcome != "refused" })
+}
+
+/// Arguments of `synthesize`.
+#[derive(clap::Args)]
+pub struct SynthesizeArguments {
+    /// A policy with a `[queries.synthetic]` section
+    policy: PathBuf,
+    /// Write the table to this folder instead of the policy's
+    #[arg(long, value_name = "FOLDER")]
+    to: Option<PathBuf>,
+    /// Replace the table if it exists
+    #[arg(long)]
+    replace: bool,
+    /// Who receives it
+    #[arg(long, value_name = "NAME")]
+    recipient: Option<String>,
+    /// Tell the price and the budget; read no data, pay nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Reproducible, for testing: not private
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+}
+
+pub fn synthesize(arguments: SynthesizeArguments) -> Result<Answer, Problems> {
+    let SynthesizeArguments { policy, to, replace, recipient, dry_run, seed } = arguments;
+    let slot = Slot::default();
+    watch::clean_up_on_interrupt(&slot);
+    let watcher = watch::Terminal::new();
+    let options = synthesize::Options { to, replace, recipient, dry_run, seed, slot, watcher: &watcher };
+    let answer = synthesize::synthesize(&policy, &options);
+    watcher.clear();
+    let answer = answer?;
+    Ok(Answer { text: made(&answer), json: to_json(&answer)?, yes: answer.outcome != "refused" })
+}
+
+fn made(a: &Synthesized) -> String {
+    let mut out = String::new();
+    match a.outcome {
+        "refused" => out.push_str(&refused(&a.reasons)),
+        "published" => {
+            let _ = writeln!(out, "Published: {}\n", a.release);
+            let records = show::counted(a.rows, "made-up record", "made-up records");
+            let _ = writeln!(out, "  {records} in {}", show::counted(a.columns.len() as u64, "column", "columns"));
+            let pairs: Vec<String> = a.pairs.iter().map(|[a, b]| format!("{a} + {b}")).collect();
+            let _ = writeln!(out, "  counts kept, but for noise: every column; {}\n", pairs.join(", "));
+        }
+        _ => out.push_str("Nothing was drawn, nothing was paid. Afterwards it would be:\n"),
+    }
+    if a.outcome != "refused" {
+        let delta = if a.delta > 0.0 { format!(", δ = {:e}", a.delta) } else { String::new() };
+        let _ = writeln!(out, "Price: ε = {}{delta}, by {} noise.", number(a.epsilon), a.mechanism);
+        let _ = writeln!(out, "Protected: {}; neighbours: {}.", a.unit, a.neighbours);
+    }
+    out.push_str(&budgets(&a.budgets));
+    out.push_str(&show::warnings(&a.warnings));
+    out
+}
+
+fn refused(reasons: &[scumble_io::answer::Reason]) -> String {
+    let mut out = String::from("Refused: nothing was drawn, nothing was paid.\n\n");
+    for reason in reasons {
+        let _ = writeln!(out, "  {}", reason.message);
+        if let Some(hint) = &reason.hint {
+            let _ = writeln!(out, "    hint: {hint}");
+        }
+    }
+    out.push('\n');
+    out
+}
+
+fn text(a: &Answered) -> String {
+    let mut out = String::new();
+    if a.outcome == "refused" {
+        return refused(&a.reasons) + &budgets(&a.budgets);
+    }
+    for answer in &a.answers {
+        let _ = writeln!(out, "{}\n", answer.query);
+        if a.outcome == "answered" {
+            out.push_str(&table(answer));
+        }
+        let delta = if answer.delta > 0.0 { format!(", δ = {:e}", answer.delta) } else { String::new() };
+        let _ = writeln!(out, "  price: ε = {}{delta}", number(answer.epsilon));
+        for m in &answer.measurements {
+            let _ = writeln!(out, "  noise: {}", noise(m));
+        }
+        if let Some(least) = answer.threshold {
+            let _ = writeln!(out, "  shown: groups with a noisy count of at least {least}");
+        }
+        out.push('\n');
+    }
+    let cost = a.cost.epsilon.map_or("no ε without a δ".into(), |e| format!("ε = {}", number(e)));
+    let at = if a.cost.delta > 0.0 { format!(" at δ = {:e}", a.cost.delta) } else { String::new() };
+    let _ = writeln!(out, "Protected: {}; neighbours: {}.", a.unit, a.neighbours);
+    let _ = writeln!(out, "Cost of all: {cost}{at}{}.", a.cost.by.map_or(String::new(), |by| format!(" ({by})")));
+    if let Some(meaning) = &a.cost.meaning {
+        let half = 100.0 * meaning.half_becomes;
+        let _ = writeln!(
+            out,
+            "Meaning: what somebody thought as likely as not of a person is at most {half:.1} % to them now."
+        );
+    }
+    if a.outcome == "would answer" {
+        out.push_str("Nothing was drawn, nothing was paid. Afterwards it would be:\n");
+    }
+    out.push_str(&budgets(&a.budgets));
+    out.push_str(&show::warnings(&a.warnings));
+    out
+}
+
+fn budgets(all: &[Balance]) -> String {
+    let line = |b: &Balance| {
+        let of = if b.of == "all" { "Budget".into() } else { format!("Budget of {}", b.of) };
+        let delta = if b.delta > 0.0 { format!(", δ = {:e}", b.delta) } else { String::new() };
+        let spent = b.spent.map_or("–".into(), number);
+        let answers = show::counted(b.answers, "measurement", "measurements");
+        format!("{of}: ε = {}{delta}; spent: ε = {spent} ({}) in {answers}.\n", number(b.epsilon), b.by)
+    };
+    all.iter().map(line).collect()
+}
+
+fn noise(m: &Measurement) -> String {
+    let change = format!("a person changes it by at most {}", number(m.sensitivity));
+    match m.scale {
+        Some(scale) => format!("{}: {} of scale {}; {change}", m.of, m.mechanism, number(scale)),
+        None => format!("{}: drawn by {}", m.of, m.mechanism),
+    }
+}
+
+fn table(answer: &scumble_io::dp::Answer) -> String {
+    let mut rows = vec![answer.columns.clone()];
+    for row in &answer.rows {
+        rows.push(row.iter().map(cell).collect());
+    }
+    if answer.rows.is_empty() {
+        return "  no group is large enough to be shown\n\n".into();
+    }
+    format!("{}\n", show::table(&rows))
+}
+
+fn cell(cell: &Cell) -> String {
+    match cell {
+        Cell::Key(key) => key.clone(),
+        Cell::Number { value: None, .. } => "too few".into(),
+        Cell::Number { value: Some(value), ranks: Some(ranks), .. } => {
+            format!("{} (within {} ranks)", number(*value), number(ranks.ceil()))
+        }
+        Cell::Number { value: Some(value), low: Some(low), high: Some(high), .. } => {
+            format!("{} [{}, {}]", number(*value), number(*low), number(*high))
+        }
+        Cell::Number { value: Some(value), .. } => number(*value),
+    }
+}
+
+/// A number with no more digits than say something.
+fn number(x: f64) -> String {
+    if x == x.round() && x.abs() < 1e15 {
+        return format!("{x}");
+    }
+    let digits = (5 - x.abs().log10().floor() as i32).clamp(0, 9) as usize;
+    let text = format!("{x:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}

@@ -1,0 +1,477 @@
+//! Questions asked of the data themselves, answered with noise under a budget that lasts.
+//!
+//! The order of things is the guarantee: the policy is read, questions are understood and priced; only then are the data
+//! read. What was measured is kept exact until the [`purse`] has recorded the price durably, and only after that the first
+//! number is drawn. A crash in between costs the price and answers nothing; there is no way to an answer that was not paid.
+
+use crate::answer::{Reason, VERSION};
+use crate::columns::{self, ReadOptions};
+use crate::publisher::{Clock, Watcher, base_of};
+use crate::source::beside;
+use dashu_int::IBig;
+use measure::Measured;
+use purse::{FilePurse, Purse, Tab};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use scumble::dp::accountant::{Spend, bounds, total};
+use scumble::dp::budget::Limit;
+use scumble::dp::dice::Fair;
+use scumble::dp::query::{Item, Keys, Noise, NoiseKind, Plan, Price};
+use scumble::dp::semantics::{by_odds, posterior_at_most, proposition_15};
+use scumble::dp::sql;
+use scumble::exact::Fraction;
+use scumble::policy::{Asked, Queries};
+use scumble::problem::{Problem, Problems};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+mod measure;
+pub mod purse;
+pub mod synthesize;
+
+/// How to ask.
+pub struct Options<'a> {
+    /// The question; without one, those of the policy.
+    pub sql: Option<String>,
+    /// ε of each question that does not say its own.
+    pub epsilon: Option<String>,
+    /// δ likewise.
+    pub delta: Option<String>,
+    /// Gaussian noise instead of Laplace.
+    pub gaussian: Option<bool>,
+    /// Who asks.
+    pub recipient: Option<String>,
+    /// Only tell the price.
+    pub dry_run: bool,
+    /// How sure intervals are.
+    pub confidence: f64,
+    /// Reproducible noise, for testing.
+    pub seed: Option<u64>,
+    /// Who wants to know.
+    pub watcher: &'a dyn Watcher,
+}
+
+/// Answer of `query --dp`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answered {
+    /// [`VERSION`].
+    pub version: u32,
+    /// `answered`, `refused`, or `would answer` for a dry run.
+    pub outcome: &'static str,
+    /// What is protected.
+    pub unit: String,
+    /// Which data sets must look alike.
+    pub neighbours: &'static str,
+    /// How sure intervals are.
+    pub confidence: f64,
+    /// One per question, in order.
+    pub answers: Vec<Answer>,
+    /// What the questions cost together.
+    pub cost: Cost,
+    /// The budget after them.
+    pub budgets: Vec<Balance>,
+    /// Why it was refused.
+    pub reasons: Vec<Reason>,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+    /// Seconds per phase.
+    pub seconds: BTreeMap<&'static str, f64>,
+}
+
+/// A question and its answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// The question.
+    pub query: String,
+    /// ε paid for it.
+    pub epsilon: f64,
+    /// δ paid for it.
+    pub delta: f64,
+    /// What was measured, with the noise of each.
+    pub measurements: Vec<Measurement>,
+    /// How many rows a group needs to be shown, where keys are not public.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<u64>,
+    /// Headings.
+    pub columns: Vec<String>,
+    /// One per group; empty before it is answered.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measurement {
+    /// What is measured.
+    pub of: String,
+    /// Its mechanism.
+    pub mechanism: &'static str,
+    /// How much one person changes it, in units.
+    pub sensitivity: f64,
+    /// Scale of Laplace noise, deviation of Gaussian noise, in units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+}
+
+/// A key, or a number with its interval.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// A key of a group.
+    Key(String),
+    /// An estimate.
+    Number {
+        /// Nothing where the noise leaves nothing.
+        value: Option<f64>,
+        /// Lower end.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        low: Option<f64>,
+        /// Upper end.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        high: Option<f64>,
+        /// Ranks by which a quantile may be wrong.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ranks: Option<f64>,
+    },
+}
+
+/// What a batch costs by itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cost {
+    /// ε at `delta`, by the best theorem.
+    pub epsilon: Option<f64>,
+    /// The δ of the budget.
+    pub delta: f64,
+    /// The theorem.
+    pub by: Option<&'static str>,
+    /// Every theorem's word.
+    pub bounds: BTreeMap<&'static str, Option<f64>>,
+    /// What that ε means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<Meaning>,
+}
+
+/// What an ε means for what somebody believes of a person, whatever else they know; but for δ, where there is one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Meaning {
+    /// A probability of one half becomes at most this.
+    pub half_becomes: f64,
+    /// How far beliefs with and without the person's record are apart at most, by odds.
+    pub apart: f64,
+    /// The same by Proposition 15 of Ganta et al.
+    pub proposition_15: f64,
+    /// Whether that says nothing.
+    pub proposition_15_is_empty: bool,
+}
+
+/// How a budget stands after the batch (before it, if it was refused).
+#[derive(Clone, Debug, Serialize)]
+pub struct Balance {
+    /// Whose: `all`, or a recipient.
+    pub of: String,
+    /// ε of the budget.
+    pub epsilon: f64,
+    /// δ of the budget.
+    pub delta: f64,
+    /// ε spent.
+    pub spent: Option<f64>,
+    /// By which way of adding up.
+    pub by: &'static str,
+    /// Answers paid so far.
+    pub answers: u64,
+}
+
+/// Reads a policy for its questions.
+pub fn read_queries(path: &Path) -> Result<Queries, Problems> {
+    let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Problem::new(format!("policy `{}` cannot be read: {}", path.display(), crate::describe(&e))))?;
+    Queries::parse(&name, &text)
+}
+
+/// Answers, or says why not.
+pub fn ask(path: &Path, options: &Options<'_>) -> Result<Answered, Problems> {
+    let mut clock = Clock::new();
+    let queries = read_queries(path)?;
+    let base = base_of(path);
+    let source = beside(&base, &queries.source);
+    let read = ReadOptions { delimiter: queries.delimiter, quote: queries.quote, ..ReadOptions::default() };
+    let names = columns::header(&source, &read)?;
+    check_columns(&queries, &names, options.recipient.as_deref())?;
+    let plans = plans(&queries, &names, options)?;
+    let spends: Vec<Vec<Spend>> = plans.iter().map(Plan::spends).collect();
+    let purse = FilePurse::new(purse_path(&base, &source, &queries));
+    let tab = tab(&source, &queries, options.recipient.clone());
+    let all: Vec<Spend> = spends.concat();
+    let mut answered = Answered {
+        version: VERSION,
+        outcome: "would answer",
+        unit: unit(&queries),
+        neighbours: "add or remove one person",
+        confidence: options.confidence,
+        answers: plans.iter().map(described).collect(),
+        cost: cost(&all, &queries.budget),
+        budgets: Vec::new(),
+        reasons: Vec::new(),
+        warnings: warnings(&queries, options.seed),
+        seconds: BTreeMap::new(),
+    };
+    if options.dry_run {
+        let standing = purse.standing(&tab, &all)?;
+        answered.settle(standing, "would answer");
+        clock.lap("total");
+        answered.seconds = clock.seconds;
+        return Ok(answered);
+    }
+    // Asked before the data are read, so that what cannot be paid is not even computed.
+    if let Err(refused) = purse.standing(&tab, &all)? {
+        answered.settle(Err(refused), "refused");
+        answered.seconds = clock.seconds;
+        return Ok(answered);
+    }
+    options.watcher.phase("reading");
+    let mut random = source_of_randomness(options.seed)?;
+    let progress = |done, total| options.watcher.at(done, total);
+    let measured = measure::measure(&source, &read, &queries, &plans, &mut random, &progress)?;
+    clock.lap("read");
+    // From here on every path to an answer leads through the purse.
+    let receipt = purse.reserve(&tab, &all)?;
+    let paid = receipt.is_ok();
+    answered.settle(receipt, "answered");
+    clock.lap("pay");
+    if paid {
+        options.watcher.phase("drawing");
+        let mut dice = Fair(random);
+        for ((plan, measured), answer) in plans.iter().zip(measured).zip(&mut answered.answers) {
+            answer.rows = draw(plan, measured, &mut dice, options.confidence);
+        }
+        clock.lap("draw");
+    }
+    answered.seconds = clock.seconds;
+    Ok(answered)
+}
+
+impl Answered {
+    fn settle(&mut self, standing: purse::Outcome, outcome: &'static str) {
+        match standing {
+            Ok(budgets) => (self.outcome, self.budgets) = (outcome, budgets),
+            Err(refused) => {
+                self.outcome = "refused";
+                self.budgets = refused.budgets;
+                self.reasons = refused.reasons.iter().map(Reason::from).collect();
+            }
+        }
+    }
+}
+
+/// Whose budgets pay for what is asked of a source.
+fn tab(source: &Path, queries: &Queries, recipient: Option<String>) -> Tab {
+    Tab {
+        dataset: source.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+        recipient,
+        limit: queries.budget.clone(),
+        each: queries.each.clone(),
+    }
+}
+
+/// Where spending is recorded: what the policy names, or beside the data, whatever policy is used.
+fn purse_path(base: &Path, source: &Path, queries: &Queries) -> PathBuf {
+    match &queries.file {
+        Some(file) => beside(base, file),
+        None => {
+            let mut name = source.as_os_str().to_owned();
+            name.push(".budget");
+            name.into()
+        }
+    }
+}
+
+fn check_columns(queries: &Queries, names: &[String], recipient: Option<&str>) -> Result<(), Problems> {
+    let mut problems = Problems::default();
+    let named =
+        queries.columns.keys().map(|n| (n, "queries.columns")).chain(queries.person.iter().map(|n| (n, "person")));
+    for (name, place) in named {
+        if !names.contains(name) {
+            let hint = scumble::catalogue::did_you_mean(name, names.iter().map(String::as_str));
+            let message = format!("`{place}` names `{name}`, which is not a column of `{}`", queries.source);
+            problems.push(Problem::new(message).hint(hint));
+        }
+    }
+    match recipient {
+        Some(name) if !queries.recipients.is_empty() && !queries.recipients.iter().any(|r| r == name) => {
+            let hint = scumble::catalogue::did_you_mean(name, queries.recipients.iter().map(String::as_str));
+            problems.push(Problem::new(format!("`{name}` is no recipient of the policy")).hint(hint));
+        }
+        None if queries.each.is_some() => {
+            let hint = "say who asks with `--recipient NAME`";
+            problems.push(Problem::new("the policy gives each recipient a budget").hint(hint));
+        }
+        _ => {}
+    }
+    problems.or(())
+}
+
+/// The questions with their prices; every problem of all of them.
+fn plans(queries: &Queries, names: &[String], options: &Options<'_>) -> Result<Vec<Plan>, Problems> {
+    let one = options.sql.as_ref().map(|sql| Asked { sql: sql.clone(), epsilon: None, delta: None, gaussian: None });
+    let asked: Vec<&Asked> = one.as_ref().map_or_else(|| queries.ask.iter().collect(), |one| vec![one]);
+    if asked.is_empty() {
+        let hint = "give a question, as in `SELECT COUNT(*) FROM patients`, or list some as `ask` under [queries]";
+        return Err(Problem::new("what should be answered?").hint(hint).into());
+    }
+    let mut problems = Problems::default();
+    let epsilon = number(options.epsilon.as_deref(), "--epsilon", &mut problems);
+    let delta = number(options.delta.as_deref(), "--delta", &mut problems);
+    let mut plans = Vec::new();
+    for asked in asked {
+        let gaussian = options.gaussian.or(asked.gaussian).unwrap_or(false);
+        let price = Price {
+            epsilon: epsilon.clone().or_else(|| asked.epsilon.clone()).unwrap_or_else(|| Fraction::whole(0)),
+            delta: delta.clone().or_else(|| asked.delta.clone()).unwrap_or_else(|| Fraction::whole(0)),
+            noise: if gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace },
+        };
+        if epsilon.is_none() && asked.epsilon.is_none() && options.epsilon.is_none() {
+            problems.push(
+                Problem::new(format!("what may be spent on `{}`?", asked.sql))
+                    .hint("give `--epsilon 0.1`, or `epsilon` beside `sql` in the policy"),
+            );
+            continue;
+        }
+        match sql::parse(&asked.sql, queries, names).and_then(|question| question.plan(&price, queries)) {
+            Ok(plan) => plans.push(plan),
+            Err(more) => problems.0.extend(more.0),
+        }
+    }
+    problems.or(plans)
+}
+
+fn number(text: Option<&str>, name: &str, problems: &mut Problems) -> Option<Fraction> {
+    let text = text?;
+    let number = Fraction::parse(text);
+    if number.is_none() {
+        problems.push(Problem::new(format!("`{name}` must be a number of at least 0, not `{text}`")));
+    }
+    number
+}
+
+/// The system's randomness stretched by ChaCha20, or a seed's.
+pub(crate) fn source_of_randomness(seed: Option<u64>) -> Result<ChaCha20Rng, Problems> {
+    let Some(seed) = seed else {
+        let mut key = [0u8; 32];
+        getrandom::fill(&mut key).map_err(|e| Problem::new(format!("the system gives no randomness: {e}")))?;
+        return Ok(ChaCha20Rng::from_seed(key));
+    };
+    Ok(ChaCha20Rng::seed_from_u64(seed))
+}
+
+fn unit(queries: &Queries) -> String {
+    match &queries.person {
+        Some(person) if queries.rows == 1 => format!("a person (`{person}`), who counts with one row"),
+        Some(person) => format!("a person (`{person}`), who counts with at most {} rows", queries.rows),
+        None => "a row".into(),
+    }
+}
+
+fn warnings(queries: &Queries, seed: Option<u64>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if queries.person.is_none() {
+        warnings.push("no column names the persons: every row is taken for another person".into());
+    }
+    if seed.is_some() {
+        warnings.push("the noise comes from a seed, for testing: who knows the seed knows the truth".into());
+    }
+    warnings
+}
+
+fn cost(spends: &[Spend], limit: &Limit) -> Cost {
+    let best = total(spends, &limit.delta);
+    let all = bounds(spends, &limit.delta);
+    let epsilon = best.as_ref().and_then(|b| b.epsilon);
+    let meaning = |epsilon: f64| Meaning {
+        half_becomes: posterior_at_most(0.5, epsilon, true),
+        apart: by_odds(epsilon).at_most,
+        proposition_15: proposition_15(epsilon).at_most,
+        proposition_15_is_empty: proposition_15(epsilon).empty,
+    };
+    Cost {
+        epsilon,
+        meaning: epsilon.map(meaning),
+        delta: limit.delta.to_f64(),
+        by: best.map(|b| b.name),
+        bounds: all.into_iter().map(|b| (b.name, b.epsilon)).collect(),
+    }
+}
+
+/// A plan as the reader sees it before there are answers.
+fn described(plan: &Plan) -> Answer {
+    let question = &plan.question;
+    let grouped = !question.groups.is_empty();
+    let measurement = |(measure, noise): (&scumble::dp::query::Measure, &Noise)| Measurement {
+        of: measure::words(measure, &question.columns),
+        mechanism: match noise {
+            Noise::Laplace(_) => "laplace",
+            Noise::Gaussian(_) => "gaussian",
+            Noise::Quantile(_) => "permute-and-flip",
+        },
+        sensitivity: measure.sensitivity(plan.rows, grouped).to_f64().value(),
+        scale: noise.scale(),
+    };
+    let used = plan.threshold.is_some() || plan.price.noise == NoiseKind::Gaussian;
+    Answer {
+        query: question.text.clone(),
+        epsilon: plan.price.epsilon.to_f64(),
+        delta: if used { plan.price.delta.to_f64() } else { 0.0 },
+        measurements: question.measures.iter().zip(&plan.noises).map(measurement).collect(),
+        threshold: plan.threshold.as_ref().map(|t| t.least()),
+        columns: question.items.iter().map(|(heading, _)| heading.clone()).collect(),
+        rows: Vec::new(),
+    }
+}
+
+/// Draws the noise and computes the answers.
+fn draw(plan: &Plan, measured: Measured, dice: &mut Fair<ChaCha20Rng>, confidence: f64) -> Vec<Vec<Cell>> {
+    let least = plan.threshold.as_ref().map(|t| t.least());
+    let mut rows = Vec::new();
+    for group in measured.groups {
+        let noisy: Vec<IBig> = plan.noises.iter().zip(&group.values).map(|(noise, v)| v.draw(noise, dice)).collect();
+        if least.is_some_and(|least| noisy[0] < IBig::from(least)) {
+            continue;
+        }
+        let cell = |(_, item): &(String, Item)| match item {
+            Item::Key(k) => Cell::Key(key_text(plan, *k, &group.keys[*k])),
+            item => {
+                let estimate = plan.estimate(item, &noisy, confidence);
+                let (low, high) = estimate.interval.unzip();
+                Cell::Number { value: estimate.value, low, high, ranks: estimate.ranks }
+            }
+        };
+        rows.push(plan.question.items.iter().map(cell).collect());
+    }
+    if least.is_some() {
+        // Groups found in the data stand in the order of their keys, not of the data.
+        let keys = |row: &Vec<Cell>| -> Vec<String> {
+            row.iter().filter_map(|c| if let Cell::Key(k) = c { Some(k.clone()) } else { None }).collect()
+        };
+        rows.sort_by_cached_key(keys);
+    }
+    rows
+}
+
+/// A key as it is shown: a value, or a range.
+fn key_text(plan: &Plan, k: usize, key: &measure::Key) -> String {
+    match key {
+        measure::Key::Text(text) => text.clone(),
+        measure::Key::Number(n) => bin_text(&plan.question.groups[k].keys, *n),
+    }
+}
+
+/// The n-th range of a column.
+fn bin_text(keys: &Keys, n: usize) -> String {
+    let Keys::Bins { low, width, scale, .. } = keys else { return n.to_string() };
+    let first = low + width * n as i64;
+    let last = (first + width - 1).min(scale.high);
+    if first == last {
+        return scale.value(first as f64).to_string();
+    }
+    format!("[{}, {}]", scale.value(first as f64), scale.value(last as f64))
+}

@@ -1,0 +1,340 @@
+//! A synthetic table on disk: made-up records in the columns of the data, and the fitted counts they come from.
+
+use super::measure::{KeyMap, NOWHERE, bound, key_map, texts};
+use super::purse::{FilePurse, Purse};
+use super::{Balance, Cost, check_columns, cost, purse_path, read_queries, source_of_randomness, tab, unit, warnings};
+use crate::answer::{Reason, VERSION};
+use crate::columns::{self, ReadOptions, hex};
+use crate::publisher::{Clock, Watcher, base_of};
+use crate::source::beside;
+use crate::staging::{Slot, Staging, must_be_free};
+use crate::write::quoted;
+use rand::RngExt;
+use rand_chacha::ChaCha20Rng;
+use scumble::dp::dice::Fair;
+use scumble::dp::query::{Keys, NoiseKind};
+use scumble::dp::synthetic::{Marginal, Recipe, Synthetic};
+use scumble::policy::{Queries, SyntheticRule};
+use scumble::problem::{Problem, Problems};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// How to make it.
+pub struct Options<'a> {
+    /// Where to, instead of what the policy says.
+    pub to: Option<PathBuf>,
+    /// Replace a table that is there already.
+    pub replace: bool,
+    /// Who receives it.
+    pub recipient: Option<String>,
+    /// Only tell the price.
+    pub dry_run: bool,
+    /// Reproducible, for testing.
+    pub seed: Option<u64>,
+    /// Where an interrupt handler finds what must be cleaned up.
+    pub slot: Slot,
+    /// Who wants to know.
+    pub watcher: &'a dyn Watcher,
+}
+
+/// Answer of `synthesize`, and its manifest.
+#[derive(Clone, Debug, Serialize)]
+pub struct Synthesized {
+    /// [`VERSION`].
+    pub version: u32,
+    /// `published`, `refused`, or `would publish` for a dry run.
+    pub outcome: &'static str,
+    /// The folder.
+    pub release: String,
+    /// What it is.
+    pub form: &'static str,
+    /// Made-up records.
+    pub rows: u64,
+    /// Its columns.
+    pub columns: Vec<String>,
+    /// Pairs of columns whose counts were measured.
+    pub pairs: Vec<[String; 2]>,
+    /// What is protected.
+    pub unit: String,
+    /// Which data sets must look alike.
+    pub neighbours: &'static str,
+    /// ε of the table.
+    pub epsilon: f64,
+    /// δ of the table.
+    pub delta: f64,
+    /// The noise.
+    pub mechanism: &'static str,
+    /// What it costs.
+    pub cost: Cost,
+    /// The budget after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub budgets: Vec<Balance>,
+    /// Hash of each file.
+    pub sha256: BTreeMap<&'static str, String>,
+    /// Why it was refused.
+    pub reasons: Vec<Reason>,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+    /// Seconds per phase.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub seconds: BTreeMap<&'static str, f64>,
+}
+
+/// Names of the files.
+const DATA: &str = "data.csv";
+const MARGINALS: &str = "marginals.csv";
+
+/// Most keys of a column, and most pairs of keys of two columns.
+const KEYS: usize = 100_000;
+const CELLS: usize = 20_000_000;
+
+/// Makes a synthetic table by a policy's `[queries.synthetic]`, or says why not.
+pub fn synthesize(path: &Path, options: &Options<'_>) -> Result<Synthesized, Problems> {
+    let mut clock = Clock::new();
+    let queries = read_queries(path)?;
+    let rule = queries.synthetic.clone().ok_or_else(|| {
+        Problem::new("`[queries.synthetic]` is missing")
+            .hint("add it with `columns = […]`, `epsilon = 1` and `to = \"releases/synthetic\"`")
+    })?;
+    let base = base_of(path);
+    let source = beside(&base, &queries.source);
+    let target = options.to.clone().unwrap_or_else(|| beside(&base, &rule.to));
+    if !options.dry_run {
+        must_be_free(&target, options.replace)?;
+    }
+    let read = ReadOptions { delimiter: queries.delimiter, quote: queries.quote, ..ReadOptions::default() };
+    let names = columns::header(&source, &read)?;
+    check_columns(&queries, &names, options.recipient.as_deref())?;
+    let keys = public_keys(&queries, &rule)?;
+    let recipe = Recipe {
+        sizes: keys.iter().map(|k| k.count() + 1).collect(),
+        rows: queries.rows,
+        price: rule.price.clone(),
+        pairs: rule.pairs.clone(),
+    };
+    let spends = recipe.spends();
+    let purse = FilePurse::new(purse_path(&base, &source, &queries));
+    let tab = tab(&source, &queries, options.recipient.clone());
+    let mut answer = describe(&queries, &rule, &target, cost(&spends, &queries.budget), options);
+    let standing = purse.standing(&tab, &spends)?;
+    let within = standing.is_ok();
+    settle(&mut answer, standing, "would publish");
+    if options.dry_run || !within {
+        answer.seconds = clock.seconds;
+        return Ok(answer);
+    }
+    options.watcher.phase("reading");
+    let mut random = source_of_randomness(options.seed)?;
+    let data = load(&source, &read, &queries, &rule, &keys, &mut random, options.watcher)?;
+    clock.lap("read");
+    let receipt = purse.reserve(&tab, &spends)?;
+    let paid = receipt.is_ok();
+    settle(&mut answer, receipt, "published");
+    if !paid {
+        answer.seconds = clock.seconds;
+        return Ok(answer);
+    }
+    options.watcher.phase("measuring and fitting");
+    let mut dice = Fair(random);
+    let data: Vec<&[u32]> = data.iter().map(Vec::as_slice).collect();
+    let made = recipe.synthesize(&data, &mut dice);
+    clock.lap("synthesize");
+    write(&mut answer, &rule, &keys, made, &target, dice.0, options)?;
+    clock.lap("write");
+    answer.seconds = clock.seconds;
+    Ok(answer)
+}
+
+fn settle(answer: &mut Synthesized, standing: super::purse::Outcome, outcome: &'static str) {
+    match standing {
+        Ok(budgets) => (answer.outcome, answer.budgets) = (outcome, budgets),
+        Err(refused) => {
+            (answer.outcome, answer.budgets) = ("refused", refused.budgets);
+            answer.reasons = refused.reasons.iter().map(Reason::from).collect();
+        }
+    }
+}
+
+fn describe(queries: &Queries, rule: &SyntheticRule, target: &Path, cost: Cost, options: &Options<'_>) -> Synthesized {
+    let gaussian = rule.price.noise == NoiseKind::Gaussian;
+    Synthesized {
+        version: VERSION,
+        outcome: "refused",
+        release: target.display().to_string(),
+        form: "synthetic",
+        rows: 0,
+        columns: rule.columns.clone(),
+        pairs: Vec::new(),
+        unit: unit(queries),
+        neighbours: "add or remove one person",
+        epsilon: rule.price.epsilon.to_f64(),
+        delta: if gaussian { rule.price.delta.to_f64() } else { 0.0 },
+        mechanism: if gaussian { "gaussian" } else { "laplace" },
+        cost,
+        budgets: Vec::new(),
+        sha256: BTreeMap::new(),
+        reasons: Vec::new(),
+        warnings: warnings(queries, options.seed),
+        seconds: BTreeMap::new(),
+    }
+}
+
+/// The public keys of every column, if there are not too many.
+fn public_keys(queries: &Queries, rule: &SyntheticRule) -> Result<Vec<Keys>, Problems> {
+    let keys = |name: &String| {
+        let column = &queries.columns[name];
+        match (&column.keys, column.scale) {
+            (Some(keys), _) => Keys::Public(keys.clone()),
+            (None, Some(scale)) => {
+                let width = rule.widths.get(name).copied().unwrap_or(1);
+                let count = (i128::from(scale.high) - i128::from(scale.low)) / i128::from(width) + 1;
+                let count = usize::try_from(count).unwrap_or(usize::MAX - 1);
+                Keys::Bins { low: scale.low, width, count, scale }
+            }
+            (None, None) => Keys::Public(Vec::new()),
+        }
+    };
+    let all: Vec<Keys> = rule.columns.iter().map(keys).collect();
+    let mut problems = Problems::default();
+    let hint = |name: &str| format!("give it ranges: `widths = {{ {name} = 10 }}` under [queries.synthetic]");
+    for (name, keys) in rule.columns.iter().zip(&all) {
+        if keys.count() > KEYS {
+            problems.push(Problem::new(format!("`{name}` has more than {KEYS} keys")).hint(hint(name)));
+        }
+    }
+    let mut largest: Vec<(usize, &String)> = all.iter().map(Keys::count).zip(&rule.columns).collect();
+    largest.sort();
+    if let [.., (a, first), (b, second)] = largest.as_slice()
+        && a.saturating_mul(*b) > CELLS
+        && problems.0.is_empty()
+    {
+        problems.push(Problem::new(format!("`{first}` and `{second}` have too many keys together")).hint(hint(second)));
+    }
+    problems.or(all)
+}
+
+/// The key of every counted row, column by column.
+fn load(
+    source: &Path,
+    read: &ReadOptions,
+    queries: &Queries,
+    rule: &SyntheticRule,
+    keys: &[Keys],
+    random: &mut ChaCha20Rng,
+    watcher: &dyn Watcher,
+) -> Result<Vec<Vec<u32>>, Problems> {
+    let mut wanted: Vec<String> = rule.columns.clone();
+    wanted.extend(queries.person.clone());
+    let table = columns::read(source, read, Some(&wanted), &|done, total| watcher.at(done, total))?;
+    let find = |name: &str| table.columns.iter().find(|c| c.name == name);
+    let mut counted = vec![true; table.rows];
+    if let Some(person) = queries.person.as_deref().and_then(find) {
+        bound(&mut counted, person, queries.rows, random);
+    }
+    let codes = |(name, keys): (&String, &Keys)| -> Result<Vec<u32>, Problems> {
+        let column = find(name).ok_or_else(|| Problem::new(format!("column `{name}` was not read")))?;
+        let map: KeyMap<'_> = key_map(column, &texts(column, &queries.missing), keys);
+        // Missing and other values have the last key.
+        let other = keys.count() as u32;
+        let code = |row: usize| Some(map.of[column.codes[row] as usize]).filter(|&c| c != NOWHERE).unwrap_or(other);
+        Ok((0..table.rows).filter(|&row| counted[row]).map(code).collect())
+    };
+    rule.columns.iter().zip(keys).map(codes).collect()
+}
+
+/// Writes data, marginals and manifest.
+fn write(
+    answer: &mut Synthesized,
+    rule: &SyntheticRule,
+    keys: &[Keys],
+    made: Synthetic,
+    target: &Path,
+    mut random: ChaCha20Rng,
+    options: &Options<'_>,
+) -> Result<(), Problems> {
+    options.watcher.phase("writing");
+    answer.rows = made.columns.first().map_or(0, |c| c.len() as u64);
+    let name = |i: usize| rule.columns[i].clone();
+    let pairs = made.marginals.iter().filter(|m| m.columns.len() == 2);
+    answer.pairs = pairs.map(|m| [name(m.columns[0]), name(m.columns[1])]).collect();
+    let staging = Staging::begin(target, options.replace, &options.slot)?;
+    let files = [(DATA, data(rule, keys, &made, &mut random)), (MARGINALS, marginals(rule, keys, &made.marginals))];
+    for (file, text) in &files {
+        answer.sha256.insert(*file, hex(&Sha256::digest(text.as_bytes())));
+        put(&staging, file, text)?;
+    }
+    let manifest = Synthesized { budgets: Vec::new(), ..answer.clone() };
+    let manifest = serde_json::to_string_pretty(&manifest)
+        .map_err(|e| Problem::new(format!("the manifest cannot be written as JSON: {e}")))?;
+    put(&staging, crate::manifest::FILE, &format!("{manifest}\n"))?;
+    staging.commit()
+}
+
+fn put(staging: &Staging, name: &str, text: &str) -> Result<(), Problems> {
+    let path = staging.path().join(name);
+    let write = || {
+        std::fs::write(&path, text)?;
+        std::fs::File::open(&path)?.sync_all()
+    };
+    write().map_err(|e| crate::write::failed(&path, &e))
+}
+
+/// The made-up records. A range is written as one of its numbers, drawn evenly.
+fn data(rule: &SyntheticRule, keys: &[Keys], made: &Synthetic, random: &mut ChaCha20Rng) -> String {
+    let head: Vec<String> = rule.columns.iter().map(|c| quoted(c, b',')).collect();
+    let mut text = format!("{}\n", head.join(","));
+    let names: Vec<Vec<String>> = keys.iter().map(shown).collect();
+    for row in 0..made.columns.first().map_or(0, Vec::len) {
+        for (i, keys) in keys.iter().enumerate() {
+            let code = made.columns[i][row] as usize;
+            if i > 0 {
+                text.push(',');
+            }
+            match keys {
+                Keys::Bins { low, width, count, scale } if code < *count => {
+                    let first = low + width * code as i64;
+                    let last = (first + width - 1).min(scale.high);
+                    let units = random.random_range(first..=last);
+                    text.push_str(&scale.value(units as f64).to_string());
+                }
+                _ => text.push_str(&names[i][code]),
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Every key as it is written in CSV; the last one is empty.
+fn shown(keys: &Keys) -> Vec<String> {
+    let mut names: Vec<String> = match keys {
+        Keys::Public(list) => list.iter().map(|k| quoted(k, b',')).collect(),
+        Keys::Bins { .. } => (0..keys.count()).map(|n| quoted(&super::bin_text(keys, n), b',')).collect(),
+        Keys::Unknown => Vec::new(),
+    };
+    names.push(String::new());
+    names
+}
+
+/// The fitted counts, one line per combination of keys: the columns, the keys, the count.
+fn marginals(rule: &SyntheticRule, keys: &[Keys], all: &[Marginal]) -> String {
+    let names: Vec<Vec<String>> = keys.iter().map(shown).collect();
+    let mut text = String::from("column,key,with_column,with_key,count\n");
+    for marginal in all {
+        let column = |i: usize| quoted(&rule.columns[i], b',');
+        for (cell, count) in marginal.counts.iter().enumerate() {
+            let (first, second) = match marginal.columns.as_slice() {
+                [a, b] => {
+                    let width = keys[*b].count() + 1;
+                    ((*a, cell / width), Some((*b, cell % width)))
+                }
+                columns => ((columns[0], cell), None),
+            };
+            let with = second.map_or_else(|| ",".into(), |(c, k)| format!("{},{}", column(c), names[c][k]));
+            text.push_str(&format!("{},{},{with},{count:.3}\n", column(first.0), names[first.0][first.1]));
+        }
+    }
+    text
+}
