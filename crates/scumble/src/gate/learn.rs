@@ -394,10 +394,9 @@ impl Learnt {
         let mut known =
             Known { candidates, certain: (more == 0).then_some(first), intersection, strongest: (first, 0.0, None) };
         for &panelist in &gate.panel {
-            if let Some((value, p)) = self.belief(kind, panelist, intersection) {
-                if p > known.strongest.1 {
-                    known.strongest = (value, p, Some(panelist));
-                }
+            let belief = self.belief(kind, panelist, intersection);
+            if let Some((value, p)) = belief.filter(|(_, p)| *p > known.strongest.1) {
+                known.strongest = (value, p, Some(panelist));
             }
         }
         known
