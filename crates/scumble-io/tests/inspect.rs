@@ -67,6 +67,10 @@ fn publishes(found: &Inspection, data: &Path) {
         replace: false,
         to: None,
         picture: None,
+        ledger: None,
+        key: None,
+        wait: std::time::Duration::ZERO,
+        repair: false,
         slot: Slot::default(),
         watcher: &Silent,
     };
