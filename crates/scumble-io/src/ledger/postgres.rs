@@ -113,8 +113,10 @@ impl Postgres {
 
     /// Who has the lock, as far as the server tells.
     fn holder(&mut self) -> String {
+        // Other databases of the server may hold ledgers too.
         let ask = "SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-                   WHERE l.locktype = 'advisory' AND l.granted AND (l.classid::bigint << 32 | l.objid::bigint) = $1";
+                   WHERE l.locktype = 'advisory' AND l.granted AND (l.classid::bigint << 32 | l.objid::bigint) = $1
+                   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
         let row = self.client.query_opt(ask, &[&LOCK]).ok().flatten();
         row.map_or(String::new(), |r| format!(" ({})", r.get::<_, String>(0)))
     }

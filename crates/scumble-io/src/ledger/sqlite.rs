@@ -36,12 +36,13 @@ impl Sqlite {
     /// Opens the ledger of a folder; `None` if there is none and none is to be made.
     pub fn open(folder: &Path, make: bool) -> Result<Option<Sqlite>, Problems> {
         let path = folder.join(DATABASE);
-        let empty = fs::metadata(&path).map_or(true, |m| m.len() == 0);
-        if empty && keeps(folder) {
-            return Err(lost(&folder.display().to_string()));
-        }
-        if !path.exists() && !make {
-            return Ok(None);
+        if !path.exists() {
+            if keeps(folder) {
+                return Err(lost(&folder.display().to_string()));
+            }
+            if !make {
+                return Ok(None);
+            }
         }
         let failed = |e: &std::io::Error| {
             Problems::from(
@@ -77,6 +78,9 @@ impl Sqlite {
             return Err(Problem::new(format!("`{}` is not a ledger", database.display()))
                 .hint("name another folder with `ledger`")
                 .into());
+        }
+        if version == 0 && keeps(&self.folder) {
+            return Err(lost(&self.name()));
         }
         if version == newest {
             return self.run(|c| c.busy_timeout(Duration::from_secs(10)));
