@@ -282,7 +282,8 @@ pub fn explain(name: &str) -> Option<String> {
     let metrics = metrics.map(|(name, about)| (name, format!("# {name}\n\n{about}\n")));
     let perturbations = PERTURBATIONS.iter().map(|m| (m.name, format!("# {}\n\n{}\n", m.name, m.about)));
     let private = MECHANISMS.iter().chain(PRICES).map(|p| (p.name, p.manual()));
-    let all = models.chain(algorithms).chain(attacks).chain(statistics).chain(metrics).chain(perturbations).chain(private);
+    let all =
+        models.chain(algorithms).chain(attacks).chain(statistics).chain(metrics).chain(perturbations).chain(private);
     all.into_iter().find(|(n, _)| *n == name).map(|(_, page)| page)
 }
 
