@@ -290,13 +290,13 @@ fn optimal(epsilons: &[Fraction], delta: f64) -> f64 {
     }
     let denominator = epsilons.iter().fold(1u128, |lcm, e| common(lcm, e).unwrap_or(u128::MAX));
     let exact = Fraction::new(1u8, denominator);
-    let (step, count): (f64, Box<dyn Fn(&Fraction) -> usize>) = if sum.over(&exact).to_f64() <= GRID {
-        (exact.to_f64(), Box::new(move |e| e.over(&exact).to_f64().round() as usize))
-    } else {
-        let step = sum.to_f64() / GRID;
-        (step, Box::new(move |e| (e.to_f64() / step * (1.0 + 1e-12)).ceil() as usize))
+    let fits = sum.over(&exact).to_f64() <= GRID;
+    let step = if fits { exact.to_f64() } else { sum.to_f64() / GRID };
+    let count = |e: &Fraction| match fits {
+        true => e.over(&exact).to_f64().round() as usize,
+        false => (e.to_f64() / step * (1.0 + 1e-12)).ceil() as usize,
     };
-    let points: Vec<usize> = epsilons.iter().map(|e| count(e)).filter(|&n| n > 0).collect();
+    let points: Vec<usize> = epsilons.iter().map(count).filter(|&n| n > 0).collect();
     smallest_epsilon(&losses(&points, step), step, delta)
 }
 

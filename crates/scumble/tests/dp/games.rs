@@ -19,7 +19,7 @@ fn calculators_of_the_paper() {
     assert!(near(theorem_16(0.1, 1e-6, 1).0.at_most, 0.351858808) && near(lemma_19(0.1, 1e-6).2, 0.001018097));
     assert!(near(theorem_16(0.05, 1e-8, 1).0.at_most, 0.162034243) && near(lemma_19(0.05, 1e-8).2, 0.000100380));
     assert!(!theorem_16(0.2310, 0.0, 1).0.empty && theorem_16(0.2311, 0.0, 1).0.empty);
-    assert!(!proposition_15(0.6931).empty && proposition_15(0.6932).empty);
+    assert!(!proposition_15(0.69).empty && proposition_15(std::f64::consts::LN_2 + 1e-12).empty);
     assert!(!by_odds(50.0).empty || by_odds(50.0).at_most == 1.0);
     assert!(near(posterior_at_most(0.5, 3f64.ln(), false), 0.75));
 }

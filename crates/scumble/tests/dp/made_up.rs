@@ -67,10 +67,10 @@ proptest! {
         let made = recipe.synthesize(&data, &mut Fair(ChaCha20Rng::seed_from_u64(seed)));
         let one = |i: usize| &made.marginals[i].counts;
         let total: f64 = one(0).iter().sum();
-        for i in 0..3 {
+        for (i, &size) in sizes.iter().enumerate() {
             prop_assert!(one(i).iter().all(|&n| n >= 0.0) && (one(i).iter().sum::<f64>() - total).abs() < 1e-6 * total);
             prop_assert!(made.columns[i].len() == made.columns[0].len());
-            prop_assert!(made.columns[i].iter().all(|&c| (c as usize) < sizes[i]));
+            prop_assert!(made.columns[i].iter().all(|&c| (c as usize) < size));
         }
         for pair in &made.marginals[3..] {
             let (a, b) = (pair.columns[0], pair.columns[1]);
