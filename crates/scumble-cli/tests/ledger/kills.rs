@@ -1,8 +1,10 @@
 //! A run that is killed: afterwards a release is there with its entry, or neither is; whatever moment it was.
 
-use crate::place::{Place, Random, SCUMBLE};
+use crate::place::{Place, Random, SCUMBLE, printed};
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 /// How long a run takes that is not killed.
@@ -91,17 +93,32 @@ fn at_any_moment_of_the_first_publication() {
     assert!(outcomes.contains_key("nothing"), "{outcomes:?}");
 }
 
-/// System calls that change something on the disk.
-const STEPS: [&str; 10] =
-    ["mkdir", "rename", "link", "unlink", "unlinkat", "rmdir", "fsync", "fdatasync", "pwrite64", "ftruncate"];
+/// System calls that change something on the disk, as far as this machine has them.
+const REMOVING: &[&str] = &["unlink", "unlinkat", "rmdir"];
+const WRITING: &[&str] = &[
+    "mkdir",
+    "mkdirat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "linkat",
+    "fsync",
+    "fdatasync",
+    "ftruncate",
+    "pwrite64",
+    "write",
+];
 
-/// Runs under `strace`, which kills it before the `n`-th call of this name; whether there was such a call.
-fn kill_before(place: &Place, call: &str, n: usize, arguments: &[&str]) -> bool {
-    let inject = format!("inject={call}:error=EIO:signal=KILL:when={n}");
+/// Runs under `strace`, which lets the `n`-th call of this name fail, and kills the run then if it is told so.
+fn disturbed(place: &Place, inject: &str, call: &str, n: usize, arguments: &[&str]) -> (Output, bool) {
+    let (inject, trace) = (format!("inject={call}:{inject}:when={n}"), place.path("trace"));
     let mut command = Command::new("strace");
-    command.current_dir(place.path("")).args(["-f", "-qq", "-o", "/dev/null", "-e", &inject, SCUMBLE]).args(arguments);
-    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("strace starts");
-    !status.success()
+    command.current_dir(place.path("")).args(["-f", "-qq", "-e", &format!("trace={call}"), "-e", &inject, "-o"]);
+    let output = command.arg(&trace).arg(SCUMBLE).args(arguments).output().expect("strace starts");
+    let disturbed = fs::read_to_string(&trace).is_ok_and(|text| text.contains("(INJECTED)"));
+    let killed = output.status.signal() == Some(9);
+    fs::remove_file(&trace).expect("the trace");
+    (output, disturbed || killed)
 }
 
 fn strace_works() -> bool {
@@ -112,31 +129,49 @@ fn strace_works() -> bool {
     works
 }
 
-/// Not at random moments but before every single step.
-#[test]
-fn before_every_step() {
+/// Not at random moments but at every single step: each of them is disturbed, and everything is right afterwards.
+fn every_step(inject: &str, calls: &[&[&str]], replacing: bool, look: impl Fn(&Output, &str)) {
     if !strace_works() {
         return;
     }
-    let mut kills = 0;
-    for arguments in [&["publish", "policy.toml"][..], &["publish", "policy.toml", "--replace"]] {
-        let replacing = arguments.len() > 2;
-        for call in STEPS {
-            for n in 1.. {
-                let place = Place::new("");
-                if replacing {
-                    place.expect(0, &["publish", "policy.toml"]);
-                }
-                if !kill_before(&place, call, n, arguments) {
-                    break;
-                }
-                kills += 1;
-                place.consistent();
-                assert!(!replacing || place.path("out/release/manifest.json").exists(), "{call} {n}");
-                place.expect(0, &["publish", "policy.toml", "--replace"]);
-                place.consistent();
+    let arguments = &["publish", "policy.toml", "--replace"][..if replacing { 3 } else { 2 }];
+    let mut steps = 0;
+    for call in calls.concat() {
+        for n in 1.. {
+            let place = Place::new("");
+            if replacing {
+                place.expect(0, &["publish", "policy.toml"]);
             }
+            let (output, disturbed) = disturbed(&place, inject, call, n, arguments);
+            if !disturbed {
+                break;
+            }
+            steps += 1;
+            let step = format!("{call} {n}: {}", printed(&output));
+            look(&output, &step);
+            place.consistent();
+            assert!(!replacing || place.path("out/release/manifest.json").exists(), "neither is there: {step}");
+            place.expect(0, &["publish", "policy.toml", "--replace"]);
+            assert!(place.consistent().iter().any(|s| s == "published"), "{step}");
         }
     }
-    assert!(kills > 40, "{kills} steps");
+    assert!(steps > 20, "{steps} steps");
+}
+
+#[test]
+fn before_every_step() {
+    every_step("error=EIO:signal=KILL", &[REMOVING, WRITING], false, |_, _| ());
+}
+
+#[test]
+fn before_every_step_of_replacing() {
+    every_step("error=EIO:signal=KILL", &[REMOVING, WRITING], true, |_, _| ());
+}
+
+/// Whatever fails is told, or did no harm. A disk that is full does not keep anybody from removing.
+#[test]
+fn at_every_step_the_disk_may_fill_up() {
+    every_step("error=ENOSPC", &[WRITING], false, |output, step| {
+        assert!(matches!(output.status.code(), Some(0 | 2)) && !step.contains("panicked"), "{step}");
+    });
 }
