@@ -9,7 +9,7 @@ use scumble_io::attack::REGISTERS;
 use scumble_io::headroom::{Headroom, Left, headroom};
 use scumble_io::ledger::{Verdict, Whereabouts};
 use scumble_io::publisher;
-use scumble_io::records::{self, Elsewhere, Listed, Listing, Noted, Shown, Verified};
+use scumble_io::records::{self, Elsewhere, Listed, Listing, Noted, PaidFor, Shown, Verified};
 use scumble_io::staging::Slot;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -240,7 +240,14 @@ fn listed(a: &Listed) -> String {
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(a.releases.iter().map(row)).collect();
     let releases = counted(a.releases.len() as u64, "release", "releases");
     let entries = counted(a.entries, "entry", "entries");
-    format!("{releases} in {entries} of {}\n\n{}{}", a.ledger, table(&rows), warnings(&a.warnings))
+    let paid = |p: &PaidFor| {
+        let by = p.recipient.as_ref().map_or(String::new(), |r| format!(" by {r}"));
+        format!("  paid{by} for answers about {}: {}\n", p.dataset, counted(p.prices, "price", "prices"))
+    };
+    let paid: String = a.paid.iter().map(paid).collect();
+    let paid = if paid.is_empty() { paid } else { format!("\n{paid}") };
+    let table = if a.releases.is_empty() { String::new() } else { format!("\n{}", table(&rows)) };
+    format!("{releases} in {entries} of {}\n{table}{paid}{}", a.ledger, warnings(&a.warnings))
 }
 
 fn shown(a: &Shown) -> String {

@@ -30,8 +30,11 @@ fn command(folder: &Path, epsilon: &str) -> Command {
     command
 }
 
+/// How many prices the ledger says were paid.
 fn lines(folder: &Path) -> usize {
-    fs::read_to_string(folder.join("people.csv.budget")).map_or(0, |text| text.lines().count())
+    let list = Command::new(SCUMBLE).current_dir(folder).args(["ledger", "list", "--json"]).output().expect("it runs");
+    let json: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap_or_default();
+    json["paid"].as_array().map_or(0, |all| all.iter().filter_map(|p| p["prices"].as_u64()).sum::<u64>() as usize)
 }
 
 /// Whether noise was drawn for it.
@@ -71,27 +74,29 @@ fn a_killed_process_gives_no_answer_for_free() {
 }
 
 #[test]
-fn a_line_without_an_end_was_never_answered() {
+fn what_cannot_be_understood_stops_everything() {
     let folder = survey("1");
-    let purse = folder.path().join("people.csv.budget");
     assert!(answered(&command(folder.path(), "0.5").output().expect("it runs")));
-    let whole = fs::read_to_string(&purse).expect("a record");
-    fs::write(&purse, format!("{whole}{{\"dataset\":\"people.csv\",\"spend\":{{\"ki")).expect("a torn line");
+    let ledger = folder.path().join("ledger/ledger.sqlite");
+    let whole = fs::read(&ledger).expect("a record");
+    fs::write(&ledger, &whole[..whole.len() / 2]).expect("a torn record");
+    let output = command(folder.path(), "0.1").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!answered(&output) && String::from_utf8_lossy(&output.stderr).contains("damaged"));
+    fs::write(&ledger, whole).expect("the record is back");
     assert!(answered(&command(folder.path(), "0.5").output().expect("it runs")));
-    assert_eq!(lines(folder.path()), 2);
     assert_eq!(command(folder.path(), "0.1").output().expect("it runs").status.code(), Some(1));
 }
 
+/// Without a ledger nobody would know what was spent.
 #[test]
-fn what_cannot_be_understood_stops_everything() {
+fn no_ledger_no_answer() {
     let folder = survey("1");
-    let purse = folder.path().join("people.csv.budget");
-    for broken in ["nonsense\n", "{\"dataset\":\"people.csv\",\"spend\":{\"kind\":\"pure\",\"epsilon\":\"-1\"}}\n"] {
-        fs::write(&purse, broken).expect("a broken record");
-        let output = command(folder.path(), "0.1").output().expect("it runs");
-        assert_eq!(output.status.code(), Some(2));
-        assert!(!answered(&output) && String::from_utf8_lossy(&output.stderr).contains("line 1"));
-    }
+    let policy = fs::read_to_string(folder.path().join("policy.toml")).expect("the policy");
+    fs::write(folder.path().join("policy.toml"), format!("ledger = false\n{policy}")).expect("another");
+    let output = command(folder.path(), "0.1").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!answered(&output));
 }
 
 /// Two policies about the same data share what was spent.

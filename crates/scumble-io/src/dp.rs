@@ -10,7 +10,7 @@ use crate::publisher::{Clock, Watcher, base_of};
 use crate::source::beside;
 use dashu_int::IBig;
 use measure::Measured;
-use purse::{FilePurse, Purse, Tab};
+use purse::{LedgerPurse, Purse, Tab};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use scumble::dp::accountant::{Spend, bounds, total};
@@ -24,7 +24,7 @@ use scumble::policy::{Asked, Queries};
 use scumble::problem::{Problem, Problems};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 mod measure;
 pub mod purse;
@@ -200,7 +200,7 @@ pub fn ask(path: &Path, options: &Options<'_>) -> Result<Answered, Problems> {
     check_columns(&queries, &names, options.recipient.as_deref())?;
     let plans = plans(&queries, &names, options)?;
     let spends: Vec<Vec<Spend>> = plans.iter().map(Plan::spends).collect();
-    let purse = FilePurse::new(purse_path(&base, &source, &queries));
+    let purse = LedgerPurse::new(&base, &queries)?;
     let tab = tab(&source, &queries, options.recipient.clone());
     let all: Vec<Spend> = spends.concat();
     let mut answered = Answered {
@@ -271,18 +271,6 @@ fn tab(source: &Path, queries: &Queries, recipient: Option<String>) -> Tab {
         recipient,
         limit: queries.budget.clone(),
         each: queries.each.clone(),
-    }
-}
-
-/// Where spending is recorded: what the policy names, or beside the data, whatever policy is used.
-fn purse_path(base: &Path, source: &Path, queries: &Queries) -> PathBuf {
-    match &queries.file {
-        Some(file) => beside(base, file),
-        None => {
-            let mut name = source.as_os_str().to_owned();
-            name.push(".budget");
-            name.into()
-        }
     }
 }
 

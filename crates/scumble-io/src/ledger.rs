@@ -22,6 +22,7 @@ pub use files::{Counts, Groups, Members, read_places, write_places};
 pub use key::{Key, Pseudonym};
 pub(crate) use memory::{New, Recollection, pseudonyms, tags};
 
+use crate::dp::purse::{Line, Paid};
 use crate::manifest;
 use crate::staging;
 use entry::BEGINNING;
@@ -123,6 +124,7 @@ pub struct Ledger {
     key: Key,
     rows: Vec<Row>,
     releases: Vec<Recorded>,
+    spent: Vec<Line>,
     /// What was found to be resolved when it was opened, in words.
     pub resolved: Vec<String>,
 }
@@ -159,7 +161,8 @@ impl Ledger {
             return Ok(None);
         }
         let key = Key::open(&place.key, rows.is_empty())?;
-        let mut ledger = Ledger { store, key, rows: Vec::new(), releases: Vec::new(), resolved: Vec::new() };
+        let mut ledger =
+            Ledger { store, key, rows: Vec::new(), releases: Vec::new(), spent: Vec::new(), resolved: Vec::new() };
         if rows.is_empty() {
             let made_by = format!("scumble {}", env!("CARGO_PKG_VERSION"));
             ledger.append(&Entry::Opened { at: now(), made_by, key_check: ledger.key.check() })?;
@@ -200,6 +203,11 @@ impl Ledger {
     /// Every release, in the order of their entries.
     pub fn releases(&self) -> &[Recorded] {
         &self.releases
+    }
+
+    /// What was spent of privacy budgets.
+    pub fn spent(&self) -> &[Line] {
+        &self.spent
     }
 
     /// Those that somebody may have.
@@ -247,6 +255,18 @@ impl Ledger {
                 set(&mut self.releases, intent, Standing::Published, Some(sha256));
             }
             Entry::Abandoned { intent, .. } => set(&mut self.releases, intent, Standing::Abandoned, None),
+            Entry::Spent { dataset, recipient, spends, .. } => {
+                if spends.iter().any(|s| s.spend().is_none()) {
+                    return Err(Problem::new(format!(
+                        "entry {number} of the ledger `{}` holds a price that is no number",
+                        self.name()
+                    ))
+                    .hint("restore it from a copy: as long as it is unknown what was spent, nothing is answered")
+                    .into());
+                }
+                let line = |spend: Paid| Line { dataset: dataset.clone(), recipient: recipient.clone(), spend };
+                self.spent.extend(spends.into_iter().map(line));
+            }
             Entry::Withdrawn { release, .. } => set(&mut self.releases, release, Standing::Withdrawn, None),
         }
         Ok(())

@@ -19,6 +19,7 @@ use scumble::table::published;
 use scumble::taxonomy::Rule;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,8 +36,23 @@ pub struct Listed {
     pub head: String,
     /// The releases.
     pub releases: Vec<Listing>,
+    /// Answers that were paid from privacy budgets, by data and recipient.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paid: Vec<PaidFor>,
     /// What the reader should know.
     pub warnings: Vec<String>,
+}
+
+/// Answers that were paid.
+#[derive(Clone, Debug, Serialize)]
+pub struct PaidFor {
+    /// On which data.
+    pub dataset: String,
+    /// Who asked, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recipient: Option<String>,
+    /// How many prices were paid.
+    pub prices: u64,
 }
 
 /// A release in a list.
@@ -182,8 +198,18 @@ pub fn list(place: &Whereabouts) -> Result<Listed, Problems> {
         entries: ledger.rows().len() as u64,
         head: ledger.head().to_owned(),
         releases: ledger.releases().iter().map(Listing::of).collect(),
+        paid: paid(&ledger),
         warnings: ledger.resolved.clone(),
     })
+}
+
+/// What was paid, by data and recipient.
+fn paid(ledger: &Ledger) -> Vec<PaidFor> {
+    let mut counts: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
+    for line in ledger.spent() {
+        *counts.entry((line.dataset.clone(), line.recipient.clone())).or_default() += 1;
+    }
+    counts.into_iter().map(|((dataset, recipient), prices)| PaidFor { dataset, recipient, prices }).collect()
 }
 
 /// A release by the number of its entry or by its name; the last one of that name.

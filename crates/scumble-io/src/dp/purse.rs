@@ -1,19 +1,19 @@
-//! Where spending is recorded, durably, before anything is answered.
+//! Where spending is recorded, durably, before anything is answered: in the ledger.
 //!
-//! The record is a file with one JSON line per answer, beside the data. Whoever wants to spend locks it, reads what was
-//! spent, judges, appends, and waits until the disk has it. Two processes cannot overspend together because the second waits
-//! for the lock. A process that dies after appending has paid for nothing; one that dies while appending leaves a line
-//! without an end, for which nothing can have been answered, and which the next one removes.
+//! Whoever wants to spend locks the ledger, reads what was spent, judges, appends, and waits until the disk has it. Two
+//! processes cannot overspend together because the second waits for the lock. A process that dies after appending has paid
+//! for nothing.
 
 use super::Balance;
+use crate::ledger::{Access, Entry, Ledger, Whereabouts, now};
 use scumble::dp::accountant::Spend;
 use scumble::dp::budget::{Limit, Standing};
 use scumble::exact::Fraction;
+use scumble::policy::Queries;
 use scumble::problem::{Problem, Problems};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::Duration;
 
 /// Whose money is spent, and how much there is.
 #[derive(Clone, Debug)]
@@ -49,19 +49,18 @@ pub trait Purse {
     fn reserve(&self, tab: &Tab, spends: &[Spend]) -> Result<Outcome, Problems>;
 }
 
-/// One line of the record. Numbers are decimal or fraction texts, exact.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Something that was paid.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// Which data.
     pub dataset: String,
     /// Who asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub recipient: Option<String>,
     /// What was paid.
     pub spend: Paid,
 }
 
-/// A [`Spend`] as it is written.
+/// A [`Spend`] as it is written: numbers are decimal or fraction texts, exact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 #[allow(missing_docs)]
@@ -171,98 +170,46 @@ fn rounded(x: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A record in a file.
-pub struct FilePurse {
-    path: PathBuf,
+/// The ledger, which remembers what was spent as it remembers what was published.
+pub struct LedgerPurse {
+    place: Whereabouts,
 }
 
-impl FilePurse {
-    /// The record at this path; it need not exist yet.
-    pub fn new(path: PathBuf) -> FilePurse {
-        FilePurse { path }
-    }
+/// Others spend quickly.
+const WAIT: Duration = Duration::from_secs(60);
 
-    fn failed(&self, doing: &str, e: &std::io::Error) -> Problems {
-        Problem::new(format!(
-            "the record of spending `{}` cannot be {doing}: {}",
-            self.path.display(),
-            crate::describe(e)
-        ))
-        .hint("without it nothing is answered; name another with `file` under [queries]")
-        .into()
-    }
-
-    /// Every line, and how many bytes they have: a last line without an end does not count.
-    fn lines(&self, file: &mut File) -> Result<(Vec<Line>, u64), Problems> {
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(|e| self.failed("read", &e))?;
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let mut lines = Vec::new();
-        for (i, line) in text[..whole].lines().enumerate() {
-            let line: Line = serde_json::from_str(line).map_err(|_| self.broken(i + 1))?;
-            if line.spend.spend().is_none() {
-                return Err(self.broken(i + 1));
-            }
-            lines.push(line);
-        }
-        Ok((lines, whole as u64))
-    }
-
-    fn broken(&self, line: usize) -> Problems {
-        Problem::new(format!("line {line} of the record of spending `{}` cannot be understood", self.path.display()))
-            .hint("restore the file: as long as it is unknown what was spent, nothing is answered")
-            .into()
+impl LedgerPurse {
+    /// The ledger of a policy about questions; it need not exist yet.
+    pub fn new(base: &Path, queries: &Queries) -> Result<LedgerPurse, Problems> {
+        let ledger = queries.ledger.as_deref().ok_or_else(|| {
+            Problem::new("questions need a ledger: without one nobody would know what was spent")
+                .hint("leave `ledger = false` out of the policy")
+        })?;
+        Ok(LedgerPurse { place: Whereabouts::new(base, ledger, queries.key.as_deref()) })
     }
 }
 
-impl Purse for FilePurse {
+impl Purse for LedgerPurse {
     fn standing(&self, tab: &Tab, spends: &[Spend]) -> Result<Outcome, Problems> {
-        let lines = match File::open(&self.path) {
-            Ok(mut file) => {
-                file.lock_shared().map_err(|e| self.failed("locked", &e))?;
-                self.lines(&mut file)?.0
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(e) => return Err(self.failed("read", &e)),
-        };
-        judge(tab, &lines, spends)
+        match Ledger::open(&self.place, Access::Read)? {
+            Some(ledger) => judge(tab, ledger.spent(), spends),
+            None => judge(tab, &[], spends),
+        }
     }
 
     fn reserve(&self, tab: &Tab, spends: &[Spend]) -> Result<Outcome, Problems> {
-        let new = !self.path.exists();
-        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.path);
-        let mut file = open.map_err(|e| self.failed("opened", &e))?;
-        file.lock().map_err(|e| self.failed("locked", &e))?;
-        let (lines, end) = self.lines(&mut file)?;
-        let outcome = judge(tab, &lines, spends)?;
-        if outcome.is_err() {
-            return Ok(outcome);
+        let ledger = Ledger::open(&self.place, Access::Write { wait: WAIT, make: true })?;
+        let mut ledger = ledger.ok_or_else(|| Problem::new("the ledger could not be made"))?;
+        let outcome = judge(tab, ledger.spent(), spends)?;
+        if outcome.is_ok() {
+            // One entry for all: a batch is paid or it is not.
+            ledger.append(&Entry::Spent {
+                at: now(),
+                dataset: tab.dataset.clone(),
+                recipient: tab.recipient.clone(),
+                spends: spends.iter().map(Paid::from).collect(),
+            })?;
         }
-        let mut text = String::new();
-        for spend in spends {
-            let line = Line { dataset: tab.dataset.clone(), recipient: tab.recipient.clone(), spend: spend.into() };
-            let line = serde_json::to_string(&line).map_err(|e| self.failed("written", &e.into()))?;
-            text.push_str(&line);
-            text.push('\n');
-        }
-        let write = |file: &mut File| {
-            file.set_len(end)?;
-            file.seek(SeekFrom::Start(end))?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            if new { sync_folder(&self.path) } else { Ok(()) }
-        };
-        write(&mut file).map_err(|e| self.failed("written", &e))?;
         Ok(outcome)
-    }
-}
-
-/// A new file is there after a crash only if its folder was written too.
-fn sync_folder(path: &Path) -> std::io::Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match File::open(folder) {
-        Ok(folder) => folder.sync_all(),
-        // Some systems do not open folders; there is nothing to wait for.
-        Err(_) => Ok(()),
     }
 }

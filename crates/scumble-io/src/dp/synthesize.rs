@@ -1,8 +1,8 @@
 //! A synthetic table on disk: made-up records in the columns of the data, and the fitted counts they come from.
 
 use super::measure::{KeyMap, NOWHERE, bound, key_map, texts};
-use super::purse::{FilePurse, Purse};
-use super::{Balance, Cost, check_columns, cost, purse_path, read_queries, source_of_randomness, tab, unit, warnings};
+use super::purse::{LedgerPurse, Purse};
+use super::{Balance, Cost, check_columns, cost, read_queries, source_of_randomness, tab, unit, warnings};
 use crate::answer::{Reason, VERSION};
 use crate::columns::{self, ReadOptions, hex};
 use crate::publisher::{Clock, Watcher, base_of};
@@ -115,7 +115,7 @@ pub fn synthesize(path: &Path, options: &Options<'_>) -> Result<Synthesized, Pro
         pairs: rule.pairs.clone(),
     };
     let spends = recipe.spends();
-    let purse = FilePurse::new(purse_path(&base, &source, &queries));
+    let purse = LedgerPurse::new(&base, &queries)?;
     let tab = tab(&source, &queries, options.recipient.clone());
     let mut answer = describe(&queries, &rule, &target, cost(&spends, &queries.budget), options);
     let standing = purse.standing(&tab, &spends)?;

@@ -1,6 +1,7 @@
 //! What a ledger records, entry by entry. An entry is never changed; what was wrong is corrected by a later one.
 
 use crate::answer::Model;
+use crate::dp::purse::Paid;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -43,6 +44,18 @@ pub enum Entry {
     },
     /// A release that was made elsewhere.
     Added(Box<Described>),
+    /// A privacy budget was spent.
+    Spent {
+        /// When.
+        at: String,
+        /// On which data.
+        dataset: String,
+        /// Who asked, if that is known.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        recipient: Option<String>,
+        /// What was paid.
+        spends: Vec<Paid>,
+    },
     /// Nobody has the release any more, or ever had it.
     Withdrawn {
         /// Number of its entry.

@@ -38,8 +38,10 @@ pub struct Queries {
     pub budget: Limit,
     /// What each recipient may spend.
     pub each: Option<Limit>,
-    /// Where spending is recorded, as written.
-    pub file: Option<String>,
+    /// Where spending is recorded: the ledger, as written; none if the policy does not want one.
+    pub ledger: Option<String>,
+    /// The file of its key, as written.
+    pub key: Option<String>,
     /// Questions asked together, with their prices.
     pub ask: Vec<Asked>,
     /// The synthetic table to make.
@@ -108,10 +110,7 @@ impl<'a> Reader<'a> {
             }
             return None;
         };
-        self.only(
-            &section,
-            &["table", "person", "rows_per_person", "columns", "budget", "each", "file", "ask", "synthetic"],
-        );
+        self.only(&section, &["table", "person", "rows_per_person", "columns", "budget", "each", "ask", "synthetic"]);
         let source = self.text_at(root, "source");
         if root.get("source").is_none() {
             self.report(0, Problem::new("`source` is missing").hint("add `source = \"extract.csv\"` at the top"));
@@ -126,7 +125,8 @@ impl<'a> Reader<'a> {
         }
         let each = section.get("each").and_then(|_| self.limit(&section, "each"));
         let table = self.text_at(&section, "table").or_else(|| source.as_deref().map(stem));
-        let (file, ask) = (self.text_at(&section, "file"), self.asked(&section));
+        let ask = self.asked(&section);
+        let (ledger, key) = (self.ledger(root), self.text_at(root, "key"));
         let synthetic = self.section(&section, "synthetic").and_then(|s| self.synthetic(&s, &columns));
         let recipients = self.texts_at(root, "recipients").unwrap_or_default();
         let (delimiter, quote) = (self.byte(root, "delimiter"), self.byte(root, "quote"));
@@ -143,7 +143,8 @@ impl<'a> Reader<'a> {
             columns,
             budget: budget?,
             each,
-            file,
+            ledger,
+            key,
             ask,
             synthetic,
         })
