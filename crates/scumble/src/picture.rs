@@ -667,8 +667,8 @@ fn wrap(text: &str, room: f64, size: f64) -> Vec<String> {
     lines
 }
 
-/// Text as XML, without the characters that XML cannot hold.
-fn escape(text: &str) -> String {
+/// Text as XML, on one line and without the characters that XML cannot hold.
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -2,6 +2,7 @@
 
 use super::conditions::{Figures, Tested};
 use crate::publisher::write_whole;
+use scumble::picture::escape;
 use scumble::problem::Problems;
 use serde_json::json;
 use std::fmt::Write;
@@ -33,21 +34,23 @@ impl Tests<'_> {
         let _ = writeln!(
             out,
             "<testsuite name=\"scumble attack on {}\" tests=\"{tests}\" failures=\"{failures}\">",
-            escaped(&self.attacked.join(", "))
+            escape(&self.attacked.join(", "))
         );
         for t in self.conditions {
-            let (attack, name) = (escaped(&t.attack), escaped(&t.condition));
+            let (attack, name) = (escape(&t.attack), escape(&t.condition));
             let _ = write!(out, "  <testcase classname=\"scumble.{attack}\" name=\"{name}\"");
             if t.met {
-                let _ = writeln!(out, ">\n    <failure message=\"{}\"/>\n  </testcase>", escaped(&t.words()));
+                let _ = writeln!(out, ">\n    <failure message=\"{}\"/>\n  </testcase>", escape(&t.words()));
             } else {
                 out.push_str("/>\n");
             }
         }
         for (attack, _) in self.figures.iter().filter(|_| self.conditions.is_empty()) {
-            let _ = writeln!(out, "  <testcase classname=\"scumble.{0}\" name=\"{0}\"/>", escaped(attack));
+            let _ = writeln!(out, "  <testcase classname=\"scumble.{0}\" name=\"{0}\"/>", escape(attack));
         }
-        let _ = writeln!(out, "  <system-out>{}</system-out>", escaped(&self.lines()));
+        out.push_str("  <system-out>\n");
+        self.lines().lines().for_each(|line| out.push_str(&format!("{}\n", escape(line))));
+        out.push_str("  </system-out>\n");
         out.push_str("</testsuite>\n");
         out
     }
@@ -92,21 +95,4 @@ impl Tests<'_> {
         };
         self.figures.iter().map(line).collect()
     }
-}
-
-/// A text inside XML.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            // What XML cannot hold.
-            c if c.is_control() && c != '\n' && c != '\t' => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }
