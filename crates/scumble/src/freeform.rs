@@ -2,12 +2,17 @@
 //! of a role.
 //!
 //! A [`Specification`] is what a policy says; with the taxonomy it becomes [`Values`], which know s(a) and o(a) of every
-//! node a. The attacks that follow from them are searched for in [`cube`].
+//! node a. A table in these terms is a [`cube::Cube`], and `search` looks for the attacks
+//! on it.
 //!
 //! The missing value is no leaf to be counted: it is never sensitive, and as observable as the root. So s and o of a value
 //! are the same whether a cell is missing somewhere else or not, and a recipient comes to the same numbers.
 
+mod breaches;
 pub mod cube;
+mod search;
+
+pub use breaches::{Breach, Breaches};
 
 use crate::catalogue::did_you_mean;
 use crate::class::Run;
