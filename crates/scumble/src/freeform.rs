@@ -2,8 +2,7 @@
 //! of a role.
 //!
 //! A [`Specification`] is what a policy says; with the taxonomy it becomes [`Values`], which know s(a) and o(a) of every
-//! node a. A table in these terms is a [`cube::Cube`], and `search` looks for the attacks
-//! on it.
+//! node a. A table in these terms is a [`cube::Cube`], on which attacks are searched for.
 //!
 //! The missing value is no leaf to be counted: it is never sensitive, and as observable as the root. So s and o of a value
 //! are the same whether a cell is missing somewhere else or not, and a recipient comes to the same numbers.
