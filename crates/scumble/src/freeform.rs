@@ -205,8 +205,8 @@ impl Values {
         let mut most = self.leaves[run.first as usize];
         let mut at = run.first;
         while at <= run.last {
-            let inside = self.taxonomy.above(Run::new(at, at)).into_iter().filter(|node| run.covers(*node));
-            let node = inside.last().unwrap_or(Run::new(at, at));
+            let above = self.taxonomy.above(Run::new(at, at));
+            let node = above.into_iter().rfind(|node| run.covers(*node)).unwrap_or(Run::new(at, at));
             most = most.max(self.observability(node));
             at = node.last + 1;
         }

@@ -91,8 +91,9 @@ impl Cube {
             };
             let under_it = under(value);
             let same = |v: Option<u32>| v.map_or(rows.len(), |v| under(v).len()) == under_it.len();
-            if !under_it.is_empty() && !(V::LAZY && same(of.values[value as usize].above)) {
-                walk.into_value(axis, value, &under_it, left);
+            let known_already = V::LAZY && same(of.values[value as usize].above);
+            if !under_it.is_empty() && !known_already {
+                walk.enter(axis, value, &under_it, left);
             }
             walk.state
         };
@@ -127,7 +128,7 @@ struct Walk<'a, V: Visit> {
 const FEW: usize = 16;
 
 impl<V: Visit> Walk<'_, V> {
-    fn into_value(&mut self, axis: usize, value: u32, rows: &[u32], left: usize) {
+    fn enter(&mut self, axis: usize, value: u32, rows: &[u32], left: usize) {
         self.x.push((axis as u16, value));
         if self.visit.visit(self.cube, &self.x, rows, &mut self.state) && left > 1 {
             for next in axis + 1..self.cube.axes.len() {
@@ -162,7 +163,7 @@ impl<V: Visit> Walk<'_, V> {
                 let rows_of = range(value);
                 let above = of.values[value as usize].above.map(|v| range(v).len());
                 if !lazy(rows_of.len(), above) {
-                    self.into_value(axis, value, &sorted[rows_of], left);
+                    self.enter(axis, value, &sorted[rows_of], left);
                 }
             }
         } else {
@@ -172,7 +173,7 @@ impl<V: Visit> Walk<'_, V> {
                 let rows_of = range(v);
                 let above = v.above.map(|v| range(&of.values[v as usize]).len());
                 if !rows_of.is_empty() && !lazy(rows_of.len(), above) {
-                    self.into_value(axis, value, &sorted[rows_of], left);
+                    self.enter(axis, value, &sorted[rows_of], left);
                 }
             }
         }
