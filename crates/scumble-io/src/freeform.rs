@@ -8,7 +8,7 @@ use scumble::algorithm::Requirement;
 use scumble::attack::freeform::{ENTRY, Found, Freeform, words};
 use scumble::catalogue::Parameters;
 use scumble::class::Run;
-use scumble::freeform::cube::Breach;
+use scumble::freeform::Breach;
 use scumble::problem::{Problem, Problems};
 use scumble::release::Release;
 use serde::Serialize;

@@ -315,7 +315,9 @@ fn reasons(attribute: &str, seen: &Seen, show_values: bool) -> Vec<Reason> {
     let hint = (!show_values).then(|| "`--show-values` tells the values and the reasons".to_owned());
     let reason = |broken: &String| Reason { message: format!("`{attribute}`: {broken}"), hint: None };
     let mut reasons: Vec<Reason> = seen.broken.iter().map(reason).collect();
-    reasons.last_mut().map(|last| last.hint = hint);
+    if let Some(last) = reasons.last_mut() {
+        last.hint = hint;
+    }
     reasons
 }
 

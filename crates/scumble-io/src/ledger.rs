@@ -129,6 +129,9 @@ pub struct Ledger {
     pub resolved: Vec<String>,
 }
 
+/// Who is in a release, and the places that they are in where these are not groups.
+pub type Attendance = (Members, Option<Vec<Located>>);
+
 /// How to open a ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -310,7 +313,7 @@ impl Ledger {
     }
 
     /// Who is in a release: the people, and the places that they are in where these are not groups.
-    pub fn members(&mut self, of: &Described) -> Result<Option<(Members, Option<Vec<Located>>)>, Problems> {
+    pub fn members(&mut self, of: &Described) -> Result<Option<Attendance>, Problems> {
         let Some(hash) = &of.kept.members else { return Ok(None) };
         let members = Members::read(self.kept(hash)?, of.attributes.len())?;
         let places = of.kept.places.as_ref().map(|hash| read_places(self.kept(hash)?)).transpose()?;

@@ -2,12 +2,16 @@
 //! of a role.
 //!
 //! A [`Specification`] is what a policy says; with the taxonomy it becomes [`Values`], which know s(a) and o(a) of every
-//! node a. The attacks that follow from them are searched for in [`cube`].
+//! node a. A table in these terms is a [`cube::Cube`], on which attacks are searched for.
 //!
 //! The missing value is no leaf to be counted: it is never sensitive, and as observable as the root. So s and o of a value
 //! are the same whether a cell is missing somewhere else or not, and a recipient comes to the same numbers.
 
+mod breaches;
 pub mod cube;
+mod search;
+
+pub use breaches::{Breach, Breaches};
 
 use crate::catalogue::did_you_mean;
 use crate::class::Run;
@@ -201,8 +205,8 @@ impl Values {
         let mut most = self.leaves[run.first as usize];
         let mut at = run.first;
         while at <= run.last {
-            let inside = self.taxonomy.above(Run::new(at, at)).into_iter().filter(|node| run.covers(*node));
-            let node = inside.last().unwrap_or(Run::new(at, at));
+            let above = self.taxonomy.above(Run::new(at, at));
+            let node = above.into_iter().rfind(|node| run.covers(*node)).unwrap_or(Run::new(at, at));
             most = most.max(self.observability(node));
             at = node.last + 1;
         }

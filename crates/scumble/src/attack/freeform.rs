@@ -30,7 +30,8 @@
 use super::Figure;
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::exact::Ratio;
-use crate::freeform::cube::{Breach, Breaches, Thresholds};
+use crate::freeform::cube::Thresholds;
+use crate::freeform::{Breach, Breaches};
 use crate::model::{cube_of, thresholds};
 use crate::problem::Problem;
 use crate::release::{Release, Shape};
