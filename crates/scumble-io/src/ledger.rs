@@ -157,7 +157,7 @@ impl Ledger {
             Access::Read => store.try_lock().unwrap_or(false),
         };
         let rows = store.entries()?;
-        if rows.is_empty() && store.keeps()? {
+        if rows.is_empty() && store.begun()? {
             return Err(lost(&store.name()));
         }
         if rows.is_empty() && !make {

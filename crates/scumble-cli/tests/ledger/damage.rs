@@ -134,6 +134,18 @@ fn a_database_that_was_cut() {
     assert_eq!(place.consistent(), ["published"; 2]);
 }
 
+/// Also one that keeps no file: it may hold what was spent.
+#[test]
+fn a_database_that_was_emptied() {
+    let place = Place::new("");
+    place.expect(2, &["publish", "policy.toml", "--to", "data.csv/release"]);
+    assert!(place.names("ledger/kept").is_empty() && place.entries().len() == 3);
+    place.put("ledger/ledger.sqlite", "");
+    refuses(&place, &["is damaged: its entries are gone"]);
+    fs::remove_file(place.path("ledger/ledger.sqlite")).expect("it is there");
+    refuses(&place, &["is damaged: its entries are gone"]);
+}
+
 #[test]
 fn a_kept_file_that_was_changed_or_is_gone() {
     let place = published();

@@ -93,6 +93,29 @@ fn at_any_moment_of_the_first_publication() {
     assert!(outcomes.contains_key("nothing"), "{outcomes:?}");
 }
 
+/// Who interrupts is told what became of it, and the ledger agrees.
+#[test]
+fn an_interrupt() {
+    let (typical, mut random, place) = (typical(), Random(5), Place::new(""));
+    let mut before = 0;
+    for i in 0..30 {
+        let child = place.start(&["publish", "policy.toml", "--to", &format!("out/{i}")]);
+        std::thread::sleep(typical * (300 + random.below(850)) as u32 / 1_000);
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).output();
+        let output = child.wait_with_output().expect("it ends");
+        let (text, standing) = (printed(&output), place.consistent());
+        let published = standing.get(before..).unwrap_or_default() == ["published"];
+        match output.status.code() {
+            Some(0) => assert!(published, "{text}"),
+            Some(130) => assert_eq!(published, text.contains("the release is complete"), "{text}"),
+            // Before the handler is there.
+            None => assert!(!published, "{text}"),
+            other => panic!("{other:?}: {text}"),
+        }
+        before = standing.len();
+    }
+}
+
 /// System calls that change something on the disk, as far as this machine has them.
 const REMOVING: &[&str] = &["unlink", "unlinkat", "rmdir"];
 const WRITING: &[&str] = &[

@@ -180,7 +180,7 @@ impl Store for Postgres {
         Ok(rows.iter().flat_map(|r| r.get::<_, Vec<u8>>(0)).collect())
     }
 
-    fn keeps(&mut self) -> Result<bool, Problems> {
+    fn begun(&mut self) -> Result<bool, Problems> {
         Ok(self.run(|c| c.query_one("SELECT EXISTS (SELECT FROM scumble_kept)", &[]))?.get(0))
     }
 

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// Name of the database in the folder.
 const DATABASE: &str = "ledger.sqlite";
 
+/// Stands beside the database once it has entries, so that one that was emptied is not taken for a new one.
+const BEGUN: &str = "begun";
+
 /// Marks the database as ours: "scum".
 const APPLICATION: i64 = 0x7363_756d;
 
@@ -37,7 +40,7 @@ impl Sqlite {
     pub fn open(folder: &Path, make: bool) -> Result<Option<Sqlite>, Problems> {
         let path = folder.join(DATABASE);
         if !path.exists() {
-            if keeps(folder) {
+            if begun(folder) {
                 return Err(lost(&folder.display().to_string()));
             }
             if !make {
@@ -79,7 +82,7 @@ impl Sqlite {
                 .hint("name another folder with `ledger`")
                 .into());
         }
-        if version == 0 && keeps(&self.folder) {
+        if version == 0 && begun(&self.folder) {
             return Err(lost(&self.name()));
         }
         if version == newest {
@@ -214,11 +217,15 @@ impl Store for Sqlite {
         })
     }
 
-    fn keeps(&mut self) -> Result<bool, Problems> {
-        Ok(keeps(&self.folder))
+    fn begun(&mut self) -> Result<bool, Problems> {
+        Ok(begun(&self.folder))
     }
 
     fn tidy(&mut self, named: &HashSet<String>, forgotten: &HashSet<String>) -> Result<(), Problems> {
+        if !self.folder.join(BEGUN).exists() {
+            let _ =
+                fs::write(self.folder.join(BEGUN), "This ledger has entries. If its database is gone, restore it.\n");
+        }
         let Ok(files) = fs::read_dir(self.folder.join("kept")) else { return Ok(()) };
         for path in files.flatten().map(|f| f.path()) {
             let hash = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
@@ -260,9 +267,10 @@ fn attempt(file: &mut File, name: &str) -> Result<bool, Problems> {
     }
 }
 
-/// Whether the folder holds files of entries.
-fn keeps(folder: &Path) -> bool {
-    fs::read_dir(folder.join("kept")).is_ok_and(|mut files| files.next().is_some())
+/// Whether there ever were entries: their files are kept only for them, and so is the mark.
+fn begun(folder: &Path) -> bool {
+    let kept = || fs::read_dir(folder.join("kept")).is_ok_and(|mut files| files.next().is_some());
+    folder.join(BEGUN).exists() || kept()
 }
 
 /// What is wrong with the database.

@@ -32,8 +32,8 @@ pub trait Store {
     /// A file; its hash is checked by the caller.
     fn get(&mut self, hash: &str) -> Result<Vec<u8>, Problems>;
 
-    /// Whether there are any files.
-    fn keeps(&mut self) -> Result<bool, Problems>;
+    /// Whether there ever were entries, as far as it shows without them.
+    fn begun(&mut self) -> Result<bool, Problems>;
 
     /// Puts the files in order after entries were added or a run was killed: those of `named` stay, those of `forgotten` go,
     /// and so does what was put for an entry that never came.
@@ -47,7 +47,7 @@ pub fn held(name: &str, by: &str) -> Problems {
         .into()
 }
 
-/// Files are kept only for entries, and there are none: a new ledger in its place would know nothing of what was published.
+/// There were entries, and there are none: a new ledger in its place would know nothing of what was published.
 pub fn lost(name: &str) -> Problems {
     Problem::new(format!("the ledger `{name}` is damaged: its entries are gone")).hint(RESTORE).into()
 }
