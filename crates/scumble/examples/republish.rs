@@ -9,6 +9,7 @@
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use scumble::inference::worlds::{Options, worlds};
 use scumble::inference::{Evidence, Located, Unsolved, forced, maximum_entropy};
 use std::fmt::Write;
 use std::time::Instant;
@@ -49,6 +50,16 @@ fn main() {
     let start = Instant::now();
     let beliefs = maximum_entropy(&evidence, &forced.possible, &|_, _| ());
     let solved = start.elapsed().as_secs_f64();
+    if let Ok(which) = std::env::var("WORLDS") {
+        let start = Instant::now();
+        let options = Options { seed: which.parse().expect("a seed"), ..Options::default() };
+        let found = worlds(&evidence, &forced.possible, &options, &|_, _| true);
+        let found = found.expect("worlds");
+        eprintln!("exact {} {:?} {:?}", found.exact, found.sampled, start.elapsed());
+        if let Ok(b) = &beliefs {
+            eprintln!("{:?}", found.compare(&evidence, &b.probability));
+        }
+    }
     let certain = (0..people as u32).filter(|&k| forced.certain(&evidence, k).is_some()).count();
     let told = match beliefs {
         Ok(b) => format!(

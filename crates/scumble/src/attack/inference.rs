@@ -18,7 +18,12 @@
 //!   digits, by Newton's method on the multipliers of the counts;
 //! - the share of **worlds** in which a person has a value, every world being as likely as any other. Counted exactly where
 //!   people who have to do with each other are few; otherwise estimated by drawing worlds (`worlds = "sample"`), with the
-//!   error stated, or left out. Maximum entropy can be less sure than the worlds allow: how far is a figure.
+//!   error stated, or left out. Maximum entropy can be less sure than the worlds allow: how far is a figure. Worlds are drawn
+//!   by chains that pass through tables in which a few counts are wrong. They go on until the standard error of every share
+//!   is at most 0.01 or each person was redrawn some thousand times; people about whom the chains still disagree, or of whom
+//!   they could tell no more than a hundred independent worlds, are counted as `unsettled` and left out, so that no error is
+//!   stated that is not known. It takes from less than a second to a minute for ten thousand people whose groups cross, and
+//!   grows with their number; that is why it is not done unless asked for.
 //!
 //! ## What it says
 //! How many people's value is certain, and whose; values that releases exclude together though neither does alone; the
@@ -247,7 +252,7 @@ impl JointInference {
     ) -> (Beliefs, Vec<Figure>) {
         let shares = of_kinds(crowd, evidence, found, |kind| {
             let mut sums: Vec<(u32, f64)> = Vec::new();
-            // Nothing is believed of people whose worlds were neither counted nor drawn.
+            // Nothing is believed of people whose worlds were neither counted nor drawn until they settled.
             let known = evidence.outcomes_of(kind).all(|o| worlds.knows(o));
             for o in evidence.outcomes_of(kind).filter(|_| known) {
                 let (value, p) = (evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
@@ -268,17 +273,38 @@ impl JointInference {
             ),
             Figure::share("overstated", distance.overstated.0, "maximum entropy is surer than the worlds, at most by"),
         ];
+        if worlds.unknown > 0 {
+            figures.push(Figure::count(
+                "left_out",
+                worlds.unknown,
+                "people whose worlds were neither counted nor drawn",
+            ));
+            notes.push(match self.worlds {
+                "sample" => {
+                    format!("no world was found to begin with for {} people: their shares are left out", worlds.unknown)
+                }
+                _ => format!(
+                    "the worlds of {} people are too many to count; `--with worlds=sample` draws some",
+                    worlds.unknown
+                ),
+            });
+        }
         if let Some(sampled) = &worlds.sampled {
             figures.push(Figure::count("sampled", sampled.people, "people whose worlds were drawn"));
+            figures.push(Figure::count(
+                "unsettled",
+                sampled.unsettled,
+                "of them about whom the draws have not settled",
+            ));
             figures.push(Figure::number(
                 "sampling_error",
                 sampled.largest_error,
-                "largest standard error of their shares",
+                "largest standard error of the others' shares",
             ));
             figures.push(Figure::number("r_hat", sampled.r_hat, "split R̂ of the draws: near 1 if they can be trusted"));
             if sampled.unsettled > 0 {
                 notes.push(format!(
-                    "the draws have not settled for {} people: do not rely on their shares of worlds",
+                    "the draws have not settled for {} people: their shares of worlds are left out",
                     sampled.unsettled
                 ));
             }
