@@ -14,9 +14,8 @@
 //! # Limits
 //! Two independent releases in groups of ten of fourteen values are hard: two values can hardly be exchanged along a closed
 //! walk, so that one world is left for another only through drafts with a dozen wrong counts, and with 7 200 people in one
-//! part an independent world takes some million steps. Then most people are unsettled until minutes have been spent; the
-//! budget says how many steps to take. There are parts in which not even a first world is found; they are left out.
-//! With three releases and more only excursions move.
+//! part an independent world takes millions of steps: with the default budget nobody settles. There are parts in which not
+//! even a first world is found; they are left out. With three releases and more only excursions move.
 //!
 //! Give only outcomes that are possible ([`crate::inference::forced`]): others are never seen, and only widen errors.
 

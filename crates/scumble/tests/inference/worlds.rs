@@ -123,7 +123,7 @@ fn contradictions_are_told() {
 
 /// Nothing is counted exactly.
 fn drawn(seed: u64, budget: u64) -> Options {
-    Options { seed, budget, states: 0, ..Options::default() }
+    Options { seed, budget, states: 0, error: 0.02, ..Options::default() }
 }
 
 /// How far drawn shares are from the exact ones, in standard errors: the largest, and the mean square. Outcomes that no
@@ -146,21 +146,26 @@ fn compare(found: &Worlds, exact: &[f64]) -> Off {
 #[test]
 fn drawn_worlds_agree_with_enumeration_within_their_error() {
     let (mut squares, mut parts, mut unsettled) = (0.0, 0u32, 0u32);
-    for seed in 0..300 {
+    for seed in 0..250 {
         let evidence = naive::random(seed);
         let (_, shares) = enumerate(&evidence);
         let possible: Vec<bool> = shares.iter().map(|s| !s.is_zero()).collect();
-        let found = worlds(&evidence, &possible, &drawn(seed, 20_000), &|_, _| true).expect("there is a world");
+        let found = worlds(&evidence, &possible, &drawn(seed, 4_000), &|_, _| true).expect("there is a world");
         assert_eq!(found.unknown, 0, "seed {seed}");
-        let Some(sampled) = found.sampled else { continue };
+        if found.sampled.is_none() {
+            continue;
+        }
         parts += 1;
-        unsettled += u32::from(sampled.unsettled > 0);
+        // Where a kind always has the same counts, chains that are stuck would look the same: it need not settle.
+        let counts = naive::worlds(&evidence);
+        let varies = |o: usize| counts.iter().any(|w| w[o] != counts[0][o]);
+        unsettled += u32::from((0..shares.len()).any(|o| varies(o) && !found.knows(o as u32)));
         let exact: Vec<f64> = shares.iter().map(Fraction::to_f64).collect();
         let off = compare(&found, &exact);
         assert!(off.largest < 5.5, "seed {seed}: off by {}", off.largest);
         squares += off.square;
     }
-    assert!(parts > 200 && unsettled * 8 < parts, "{parts} parts, {unsettled} unsettled");
+    assert!(parts > 100 && unsettled * 20 < parts, "{parts} parts, {unsettled} unsettled");
     let mean = squares / f64::from(parts);
     assert!(mean > 0.6 && mean < 1.4, "{mean}");
 }

@@ -45,10 +45,10 @@ fn cool(draft: &mut Draft<'_>, steps: u64, rng: &mut ChaCha8Rng, go_on: &dyn Fn(
     let mut worse = first;
     for step in 0..steps {
         let Some(person) = draft.suspect(|n| rng.random_range(0..n)) else { return Some(true) };
-        if step % 0x10000 == 0 && !go_on(0) {
+        if step.is_multiple_of(0x10000) && !go_on(0) {
             return None;
         }
-        if step % 64 == 0 {
+        if step.is_multiple_of(64) {
             worse = first * (last / first).powf(step as f64 / steps as f64);
         }
         let (old, outcomes) = (draft.outcome[person as usize], draft.roster.outcomes(person));

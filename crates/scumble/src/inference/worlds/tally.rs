@@ -85,7 +85,7 @@ impl Tally {
             self.means[outcome] += mean;
             self.batch_squares[outcome] += mean * mean;
             self.longer[outcome] += mean / f64::from(LONGER);
-            if self.batches % LONGER == 0 {
+            if self.batches.is_multiple_of(LONGER) {
                 self.longer_squares[outcome] += std::mem::take(&mut self.longer[outcome]).powi(2);
             }
             if u64::from(self.batches) == BATCHES / 2 {
