@@ -1,14 +1,16 @@
 //! How long the inference engine takes on people who were published several times, each time in other groups.
 //!
-//! `cargo run --release --example republish -- PEOPLE DISTINCT RELEASES VALUES [FILE]`: everybody is in every release, in
+//! `cargo run --release --example republish -- PEOPLE DISTINCT RELEASES VALUES [FILE [STEPS]]`: everybody is in every release, in
 //! random groups of DISTINCT different values (as anatomy makes them), or of ten people of whatever values if DISTINCT is 10;
 //! there are VALUES values (14 unless given), as frequent as occupations among Adult. The fewer there are, the less two
 //! releases tell apart and the more is left to find out. What is left for maximum entropy after forced values is written to FILE, for
-//! `bench/peers/maxent_scipy.py`.
+//! `bench/peers/maxent_scipy.py`. With STEPS, worlds are drawn as well, with so many steps for each person, and compared with
+//! maximum entropy.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use scumble::inference::worlds::{Options, worlds};
 use scumble::inference::{Evidence, Located, Unsolved, forced, maximum_entropy};
 use std::fmt::Write;
 use std::time::Instant;
@@ -50,6 +52,12 @@ fn main() {
     let beliefs = maximum_entropy(&evidence, &forced.possible, &|_, _| ());
     let solved = start.elapsed().as_secs_f64();
     let certain = (0..people as u32).filter(|&k| forced.certain(&evidence, k).is_some()).count();
+    let steps = arguments.next().map(|a| a.parse().expect("a number"));
+    let drawn = steps.map_or_else(String::new, |budget| {
+        let options = Options { seed: 1, budget, ..Options::default() };
+        let probability = beliefs.as_ref().map(|b| &b.probability).ok();
+        draw(&evidence, &forced.possible, &options, probability)
+    });
     let told = match beliefs {
         Ok(b) => format!(
             "\"entropy\": {:.3}, \"violation\": {:.1e}, \"parts\": {}, \"steps\": {}, \"proven\": {}, \"vanishing\": {}",
@@ -65,7 +73,7 @@ fn main() {
     };
     println!(
         "{{\"rows\": {people}, \"releases\": {releases}, \"outcomes\": {}, \"facts\": {}, \"certain\": {:.4}, \"undecided\": {}, \
-         {told}, \"seconds\": {{\"build\": {built:.4}, \"forced\": {flows:.4}, \"entropy\": {solved:.4}, \"total\": {:.4}}}}}",
+         {told}{drawn}, \"seconds\": {{\"build\": {built:.4}, \"forced\": {flows:.4}, \"entropy\": {solved:.4}, \"total\": {:.4}}}}}",
         evidence.outcomes().len(),
         evidence.facts().len(),
         certain as f64 / people as f64,
@@ -75,6 +83,28 @@ fn main() {
     if let Some(file) = file {
         std::fs::write(file, left(&evidence, &forced.possible)).expect("a file that can be written");
     }
+}
+
+/// Draws worlds and says what came of it, and how far maximum entropy is from it.
+fn draw(evidence: &Evidence, possible: &[bool], options: &Options, belief: Option<&Vec<f64>>) -> String {
+    let start = Instant::now();
+    let found = worlds(evidence, possible, options, &|_, _| true).expect("there is a world");
+    let took = start.elapsed().as_secs_f64();
+    let mut told = format!(", \"exact\": {}, \"left_out\": {}, \"worlds\": {took:.3}", found.exact, found.unknown);
+    if let Some(s) = found.sampled {
+        let _ = write!(
+            told,
+            ", \"sampled\": {}, \"unsettled\": {}, \"error\": {:.4}, \"effective\": {:.0}, \"unseen\": {}",
+            s.people, s.unsettled, s.largest_error, s.effective, s.unseen
+        );
+    }
+    if let Some(belief) = belief {
+        let distance = found.compare(evidence, belief);
+        let (under, over) = (distance.understated.0, distance.overstated.0);
+        let _ =
+            write!(told, ", \"understated\": {under:.4}, \"overstated\": {over:.4}, \"mean\": {:.4}", distance.mean);
+    }
+    told
 }
 
 /// What is left to find out, as text: a line `fact LOW HIGH` for each fact, numbered from 0; a line `kind PEOPLE` for each

@@ -18,7 +18,12 @@
 //!   digits, by Newton's method on the multipliers of the counts;
 //! - the share of **worlds** in which a person has a value, every world being as likely as any other. Counted exactly where
 //!   people who have to do with each other are few; otherwise estimated by drawing worlds (`worlds = "sample"`), with the
-//!   error stated, or left out. Maximum entropy can be less sure than the worlds allow: how far is a figure.
+//!   error stated, or left out. Maximum entropy can be less sure than the worlds allow: how far is a figure. Worlds are drawn
+//!   by chains that pass through tables in which a few counts are wrong. They go on until the standard error of every share
+//!   is at most 0.01 or all `steps` are taken; people about whom the chains still disagree, or of whom they tell less than a
+//!   hundred independent worlds would, are counted as `unsettled` and left out, so that no error is stated that is not known.
+//!   A processor core takes some three million steps in a second: all steps of ten thousand people take a minute, of a
+//!   hundred thousand people ten. That is why it is not done unless asked for.
 //!
 //! ## What it says
 //! How many people's value is certain, and whose; values that releases exclude together though neither does alone; the
@@ -29,7 +34,9 @@
 //! People whom the register does not name are strangers, each in one release only. Where people fit several classes of a
 //! release (local recoding), the belief is over classes and values together. Beliefs are those of an adversary who takes
 //! worlds (or nothing) for equally likely; one who learns how quasi-identifiers and values go together believes more: see
-//! `definetti`.
+//! `definetti`. Drawing worlds is hard where thousands of people are in groups that cross at random and leave much open: of
+//! 7 200 people in two releases in groups of ten nobody had settled after a minute, and in groups of five of seven values not
+//! even a first world was found.
 //!
 //! ## Reference
 //! Wang, Fung and Dong, "Integrating private databases for data analysis"; Wang, Yang, Zheng and others, "Inference analysis in
@@ -58,17 +65,26 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
             about: "whether worlds are counted where that is exact, also drawn where it is not, or not looked at",
         },
         Parameter {
+            name: "steps",
+            kind: Kind::Count(1),
+            default: Some("20000"),
+            about: "how many steps for each person drawing worlds may take; more settle more people",
+        },
+        Parameter {
             name: "danger",
             kind: Kind::Number("0", Some("1")),
             default: Some("0.5"),
             about: "beliefs above this are counted as dangerous",
         },
     ],
-    build: |p| Ok(Box::new(JointInference { worlds: p.word("worlds"), danger: p.number("danger") })),
+    build: |p| {
+        Ok(Box::new(JointInference { worlds: p.word("worlds"), steps: p.count("steps"), danger: p.number("danger") }))
+    },
 };
 
 struct JointInference {
     worlds: &'static str,
+    steps: u64,
     danger: Ratio,
 }
 
@@ -122,7 +138,7 @@ impl JointInference {
     ) -> Result<Option<Worlds>, Problem> {
         let budget = match self.worlds {
             "no" => return Ok(None),
-            "sample" => Options::default().budget,
+            "sample" => self.steps,
             _ => 0,
         };
         let options = Options { seed: scene.seed, budget, ..Options::default() };
@@ -247,7 +263,7 @@ impl JointInference {
     ) -> (Beliefs, Vec<Figure>) {
         let shares = of_kinds(crowd, evidence, found, |kind| {
             let mut sums: Vec<(u32, f64)> = Vec::new();
-            // Nothing is believed of people whose worlds were neither counted nor drawn.
+            // Nothing is believed of people whose worlds were neither counted nor drawn until they settled.
             let known = evidence.outcomes_of(kind).all(|o| worlds.knows(o));
             for o in evidence.outcomes_of(kind).filter(|_| known) {
                 let (value, p) = (evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
@@ -268,18 +284,41 @@ impl JointInference {
             ),
             Figure::share("overstated", distance.overstated.0, "maximum entropy is surer than the worlds, at most by"),
         ];
+        if worlds.unknown > 0 {
+            figures.push(Figure::count(
+                "left_out",
+                worlds.unknown,
+                "people whose worlds were neither counted nor drawn",
+            ));
+            notes.push(match self.worlds {
+                "sample" => {
+                    format!("no world was found to begin with for {} people: their shares are left out", worlds.unknown)
+                }
+                _ => format!(
+                    "the worlds of {} people are too many to count; `--with worlds=sample` draws some",
+                    worlds.unknown
+                ),
+            });
+        }
         if let Some(sampled) = &worlds.sampled {
             figures.push(Figure::count("sampled", sampled.people, "people whose worlds were drawn"));
+            figures.push(Figure::count(
+                "unsettled",
+                sampled.unsettled,
+                "of them about whom the draws have not settled",
+            ));
             figures.push(Figure::number(
                 "sampling_error",
                 sampled.largest_error,
-                "largest standard error of their shares",
+                "largest standard error of the others' shares",
             ));
             figures.push(Figure::number("r_hat", sampled.r_hat, "split R̂ of the draws: near 1 if they can be trusted"));
             if sampled.unsettled > 0 {
                 notes.push(format!(
-                    "the draws have not settled for {} people: do not rely on their shares of worlds",
-                    sampled.unsettled
+                    "the draws have not settled for {} people: their shares of worlds are left out; more steps may help \
+                     (`--with steps={}`)",
+                    sampled.unsettled,
+                    self.steps.saturating_mul(10)
                 ));
             }
         }

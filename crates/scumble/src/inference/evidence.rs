@@ -151,24 +151,6 @@ impl Evidence {
         evidence
     }
 
-    /// Forgets everything and keeps the room.
-    pub(super) fn clear(&mut self) {
-        self.kinds.clear();
-        self.outcomes.clear();
-        self.counted.clear();
-        self.facts.clear();
-    }
-
-    pub(super) fn push_fact(&mut self, fact: Fact) {
-        self.facts.push(fact);
-    }
-
-    /// A kind with the outcomes that were pushed since the last one.
-    pub(super) fn push_kind(&mut self, people: u32) {
-        let first = self.kinds.last().map_or(0, |k| k.outcomes.1);
-        self.kinds.push(Kind { people, outcomes: (first, self.outcomes.len() as u32) });
-    }
-
     /// The kinds.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds

@@ -1,37 +1,45 @@
 //! The share of worlds: if every world that meets all facts is as likely as any other, how likely is an outcome?
 //!
 //! A world gives every person an outcome, so that a choice of n₁, n₂, … of the m people of a kind stands for
-//! m! / (n₁! n₂! …) worlds. Small parts of the evidence are counted exactly. In the others worlds are drawn: several
-//! chains start from worlds of their own and redraw blocks of people uniformly given everybody else. What comes of them
-//! is an estimate, and says how far it may be off.
+//! m! / (n₁! n₂! …) worlds. Small parts of the evidence are counted exactly. In the others worlds are drawn, by several
+//! chains from worlds of their own ([`chain`] tells how they move). What comes of them is an estimate with a standard error.
 //!
-//! Limits. In principle two worlds may differ in so many people at once that no block leads from one to the other; chains
-//! that stay apart or stand still show in [`Sampled::unsettled`], but chains that all missed the same worlds would not. Give
-//! only outcomes that are possible ([`crate::inference::forced`]): a value that is certain looks like a chain that is stuck.
-//! Where thousands of people are counted together in groups that cross (two releases in independent groups of ten), blocks
-//! hardly ever contain a cycle along which values can move, most people stay unsettled, and the answer is no better than a
-//! few worlds taken at random.
+//! # What the error is worth
+//! Every world can be reached from every other, and only how long it takes is in question. Rounds double until the error
+//! is small enough, and only the last counts. The error comes from the means of 64 batches, or of longer stretches up to
+//! whole chains where these differ more than chance allows. Somebody is settled if halves of chains agree about all her
+//! outcomes, and if they tell as much as a hundred independent worlds. What chains that all missed the same worlds would
+//! miss, nobody sees; they start far from each other to make that unlikely.
+//!
+//! # Limits
+//! Two independent releases in groups of ten of fourteen values are hard: two values can hardly be exchanged along a closed
+//! walk, so that one world is left for another only through drafts with a dozen wrong counts, and with 7 200 people in one
+//! part an independent world takes millions of steps: with the default budget nobody settles. There are parts in which not
+//! even a first world is found; they are left out. With three releases and more only excursions move.
+//!
+//! Give only outcomes that are possible ([`crate::inference::forced`]): others are never seen, and only widen errors.
 
 use crate::algorithm::Progress;
 use crate::exact::Fraction;
 use crate::inference::{Component, Evidence};
-use chain::{Chain, SWEEPS};
+use chain::Chain;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
+use draft::Roster;
 use graph::Graph;
-use programme::Programme;
+use programme::{Programme, Ways};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use tally::Tally;
+use tally::{Drawn, Tally};
 
-mod blocks;
 mod chain;
+mod draft;
 mod graph;
 mod programme;
-mod repair;
+mod start;
 mod tally;
 
 /// How worlds are counted and drawn.
@@ -39,25 +47,32 @@ mod tally;
 pub struct Options {
     /// The same seed draws the same worlds, with any number of threads.
     pub seed: u64,
-    /// How many people are redrawn, in all chains together; everybody at least a few times. Nobody if it is 0: then only
-    /// small parts are answered, see [`Worlds::knows`].
+    /// How many steps all chains together may take, for each person who is drawn, not counting what
+    /// the search for a first world takes; none if it is 0: then only small parts
+    /// are answered, see [`Worlds::knows`].
     pub budget: u64,
-    /// How many moves for each person the search for a first world may take.
+    /// Worlds are drawn until no standard error is larger, as far as the budget goes.
+    pub error: f64,
+    /// How many steps for each person the search for a first world may take.
     pub search: u64,
     /// A part is counted exactly if that takes at most so many states.
     pub states: usize,
-    /// A block of people is as large as can be redrawn with so many states.
-    pub block: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 0, budget: 1_000_000, search: 20_000, states: 1 << 20, block: 1 << 10 }
+        Options { seed: 0, budget: 20_000, error: 0.01, search: 16_000, states: 1 << 20 }
     }
 }
 
 /// Chains of each part that is drawn.
 const CHAINS: usize = 4;
+
+/// As many steps are taken for fewer people.
+const FEW: u64 = 64;
+
+/// Steps for each person in which a chain finds out how far to go.
+const TUNING: u64 = 200;
 
 /// More facts open at once than this are not tried exactly.
 const WIDTH: usize = 256;
@@ -69,12 +84,16 @@ pub struct Worlds {
     pub probability: Vec<f64>,
     /// Per outcome: the standard error, 0 where it is exact, infinite where nothing was found out.
     pub error: Vec<f64>,
+    /// Per outcome: whether the share can be relied on, within the error: it was counted, or enough worlds were drawn.
+    settled: Vec<bool>,
     /// Per outcome: the exact share, where it is exact.
     pub fraction: Vec<Option<Fraction>>,
     /// Number of people about whom it is exact.
     pub exact: u64,
     /// The natural logarithm of the number of worlds of all exact parts together.
     pub log_worlds: f64,
+    /// Number of people about whom nothing was found out: drawing was not asked for, or no world was found to begin with.
+    pub unknown: u64,
     /// About the other people.
     pub sampled: Option<Sampled>,
 }
@@ -84,15 +103,17 @@ pub struct Worlds {
 pub struct Sampled {
     /// Number of people.
     pub people: u64,
-    /// How often each of them was redrawn in every chain, at least, not counting what was forgotten.
-    pub redraws: u64,
-    /// The largest standard error.
+    /// Worlds that the chains visited, at least, not counting what was forgotten.
+    pub worlds: u64,
+    /// The largest standard error of people who are settled.
     pub largest_error: f64,
     /// The largest split R̂: 1 if halves of chains agree with each other as well as with themselves.
     pub r_hat: f64,
-    /// People with an outcome whose R̂ is above 1.1, or that every redraw ruled out or forced: chains may be stuck. Do not
-    /// believe these.
+    /// People with an outcome about which halves of chains disagree, or of which fewer than a hundred independent worlds
+    /// could tell as much. Nothing of them [is known](Worlds::knows); their shares and errors are what was seen.
     pub unsettled: u64,
+    /// Outcomes that are possible and that no world had. Their error allows for one.
+    pub unseen: u64,
     /// As many independent worlds would give an estimate of the same error, for the outcome with the fewest.
     pub effective: f64,
 }
@@ -102,11 +123,6 @@ pub struct Sampled {
 pub enum NoWorlds {
     /// The facts contradict each other: no world meets them all.
     Contradiction,
-    /// In a part of so many people no world was found, and none was ruled out.
-    NotFound {
-        /// People of the part.
-        people: u64,
-    },
     /// It was stopped.
     Stopped,
 }
@@ -115,9 +131,6 @@ impl fmt::Display for NoWorlds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoWorlds::Contradiction => write!(f, "no world agrees with everything that was published"),
-            NoWorlds::NotFound { people } => {
-                write!(f, "no world was found for {people} people who are counted together, and none was ruled out")
-            }
             NoWorlds::Stopped => write!(f, "stopped before there was an estimate"),
         }
     }
@@ -154,9 +167,11 @@ impl Worlds {
         let mut worlds = Worlds {
             probability: vec![0.0; n],
             error: vec![0.0; n],
+            settled: vec![true; n],
             fraction: vec![Some(Fraction::whole(0)); n],
             exact: evidence.people(),
             log_worlds: 0.0,
+            unknown: 0,
             sampled: None,
         };
         for kind in 0..evidence.kinds().len() as u32 {
@@ -197,55 +212,66 @@ impl Worlds {
         }
         self.exact -= people;
         if options.budget == 0 {
-            for &outcome in parts.iter().flat_map(|(_, part)| &part.outcomes) {
-                self.error[outcome as usize] = f64::INFINITY;
-                self.fraction[outcome as usize] = None;
-            }
+            parts.iter().for_each(|(_, part)| self.leave_out(part));
             return Ok(());
         }
-        let sweeps = (options.budget / (people * CHAINS as u64 * SWEEPS)).max(2);
-        let watch = Watch::new(progress, people * CHAINS as u64 * SWEEPS * sweeps);
-        let chains = parts.par_iter().map(|&(number, part)| sample(number, part, sweeps, options, &watch));
-        let chains: Vec<Vec<Tally>> = chains.collect::<Result<_, _>>()?;
+        let steps = |(_, part): &(u64, &Component)| options.budget.saturating_mul(part.evidence.people().max(FEW));
+        let watch = Watch::new(progress, parts.iter().map(steps).fold(0, u64::saturating_add));
+        let drawn = parts.par_iter().map(|&(number, part)| sample(number, part, options, &watch));
+        let drawn: Vec<Option<Drawn>> = drawn.collect::<Result<_, _>>()?;
         let mut sampled = Sampled {
             people,
-            redraws: sweeps * chain::BATCHES,
+            worlds: u64::MAX,
             largest_error: 0.0,
             r_hat: 1.0,
             unsettled: 0,
+            unseen: 0,
             effective: f64::INFINITY,
         };
-        for ((_, part), chains) in parts.iter().zip(&chains) {
-            self.estimate(part, chains, &mut sampled);
+        for ((_, part), drawn) in parts.iter().zip(&drawn) {
+            match drawn {
+                Some(drawn) => self.estimate(part, drawn, &mut sampled),
+                None => self.leave_out(part),
+            }
         }
-        self.sampled = Some(sampled);
+        sampled.people -= self.unknown;
+        self.sampled = (sampled.people > 0).then_some(sampled);
         Ok(())
     }
 
-    fn estimate(&mut self, part: &Component, chains: &[Tally], sampled: &mut Sampled) {
-        for (kind, k) in (0u32..).zip(part.evidence.kinds()) {
-            let (mut r_hat, mut stuck) = (1.0f64, false);
-            for local in part.evidence.outcomes_of(kind) {
-                let estimate = tally::estimate(chains, kind, local);
-                let outcome = part.outcomes[local as usize] as usize;
-                (self.probability[outcome], self.error[outcome]) = (estimate.share, estimate.error);
-                self.fraction[outcome] = None;
-                r_hat = r_hat.max(estimate.r_hat);
-                stuck |= estimate.stuck;
-                sampled.largest_error = sampled.largest_error.max(estimate.error);
-                let spread = estimate.share * (1.0 - estimate.share);
-                if spread > 0.0 {
-                    sampled.effective = sampled.effective.min(spread / (estimate.error * estimate.error));
-                }
-            }
-            sampled.r_hat = sampled.r_hat.max(r_hat);
-            sampled.unsettled += if stuck || r_hat > 1.1 { u64::from(k.people) } else { 0 };
+    /// Nothing is found out about a part.
+    fn leave_out(&mut self, part: &Component) {
+        self.unknown += part.evidence.people();
+        for &outcome in &part.outcomes {
+            self.error[outcome as usize] = f64::INFINITY;
+            self.settled[outcome as usize] = false;
+            self.fraction[outcome as usize] = None;
         }
     }
 
-    /// Whether something is known of an outcome: it was counted or drawn.
+    fn estimate(&mut self, part: &Component, drawn: &Drawn, sampled: &mut Sampled) {
+        sampled.worlds = sampled.worlds.min(drawn.worlds);
+        sampled.effective = sampled.effective.min(drawn.effective);
+        for (kind, k) in (0u32..).zip(part.evidence.kinds()) {
+            let estimates = || part.evidence.outcomes_of(kind).map(|o| (o as usize, &drawn.estimates[o as usize]));
+            let settled = estimates().all(|(_, e)| Drawn::is_settled(e));
+            for (local, estimate) in estimates() {
+                let outcome = part.outcomes[local] as usize;
+                (self.probability[outcome], self.error[outcome]) = (estimate.share, estimate.error);
+                (self.settled[outcome], self.fraction[outcome]) = (settled, None);
+                sampled.r_hat = sampled.r_hat.max(estimate.r_hat);
+                sampled.unseen += u64::from(estimate.share == 0.0);
+                if settled {
+                    sampled.largest_error = sampled.largest_error.max(estimate.error);
+                }
+            }
+            sampled.unsettled += if settled { 0 } else { u64::from(k.people) };
+        }
+    }
+
+    /// Whether the share of an outcome is known: it was counted, or drawn and has settled.
     pub fn knows(&self, outcome: u32) -> bool {
-        self.error[outcome as usize].is_finite()
+        self.settled[outcome as usize]
     }
 
     /// How far a belief, a probability per outcome, is from the share of worlds, where that is known.
@@ -297,10 +323,9 @@ fn count(part: &Component, states: usize) -> Option<Counted> {
     let graph = Graph::new(&part.evidence);
     let order = graph.order(WIDTH)?;
     let programme = Programme::new(&part.evidence, &graph, &order, states / words(&part.evidence))?;
-    let mut ways = Default::default();
-    let ahead = programme.ahead::<UBig>(&mut ways);
-    let mut people = vec![UBig::ZERO; part.outcomes.len()];
-    programme.people(&ahead, &mut ways, &mut people);
+    let mut ways = Ways::default();
+    let ahead = programme.ahead(&mut ways);
+    let people = programme.people(&ahead, part.outcomes.len(), &mut ways);
     Some(Counted { worlds: ahead[0][0].clone(), ln_common: programme.ln_common, people })
 }
 
@@ -317,24 +342,45 @@ fn ln(n: &UBig) -> f64 {
     (n >> excess).to_f64().value().ln() + excess as f64 * std::f64::consts::LN_2
 }
 
-/// Chains of worlds of a part, each from a world of its own.
-fn sample(
-    number: u64,
-    part: &Component,
-    sweeps: u64,
-    options: &Options,
-    watch: &Watch<'_>,
-) -> Result<Vec<Tally>, NoWorlds> {
+/// Draws worlds of a part, in chains that each begin with a world of its own: twice as many in every round, until they are
+/// enough or the next round would take too long. Only the last round counts, so that the chains had half of all steps to
+/// forget where they began. Nothing if there is no world to begin with.
+fn sample(number: u64, part: &Component, options: &Options, watch: &Watch<'_>) -> Result<Option<Drawn>, NoWorlds> {
     let people = part.evidence.people();
-    let graph = Graph::new(&part.evidence);
-    let chain = |chain: usize| {
+    let roster = Roster::new(&part.evidence, &Graph::new(&part.evidence));
+    let go_on = |steps: u64| watch.go_on(steps);
+    // Where one search fails, the others are not worth their while.
+    let failed = AtomicBool::new(false);
+    let search = |steps: u64| !failed.load(Ordering::Relaxed) && go_on(steps);
+    let begin = |chain: usize| {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(number * CHAINS as u64 + chain as u64);
-        let world = repair::find(&part.evidence, &graph, &mut rng, options.search.saturating_mul(people));
-        let chain = Chain::new(&graph, world.ok_or(NoWorlds::NotFound { people })?, rng, options.block);
-        chain.run(sweeps, || watch.go_on(people)).ok_or(NoWorlds::Stopped)
+        let world = start::find(&roster, &mut rng, options.search.saturating_mul(people), &search);
+        failed.fetch_or(world.is_none(), Ordering::Relaxed);
+        let mut chain = Chain::new(world?, rng);
+        chain.tune(TUNING * people);
+        Some(chain)
     };
-    (0..CHAINS).into_par_iter().map(chain).collect()
+    let chains: Option<Vec<Chain<'_>>> = (0..CHAINS).into_par_iter().map(begin).collect();
+    if watch.stopped() {
+        return Err(NoWorlds::Stopped);
+    }
+    let Some(mut chains) = chains else { return Ok(None) };
+    let begun: u64 = chains.iter().map(Chain::steps).sum();
+    let budget = options.budget.saturating_mul(people.max(FEW));
+    let mut visits = people.max(FEW);
+    loop {
+        let before: u64 = chains.iter().map(Chain::steps).sum();
+        let tallies = chains.par_iter_mut().map(|chain| chain.draw(visits, &go_on));
+        let tallies = tallies.collect::<Option<Vec<Tally>>>().ok_or(NoWorlds::Stopped)?;
+        let drawn = Drawn::new(&tallies, &part.evidence);
+        let after: u64 = chains.iter().map(Chain::steps).sum();
+        if drawn.is_enough(options.error) || after - begun + 2 * (after - before) > budget {
+            watch.go_on(budget.saturating_sub(after - begun));
+            return Ok(Some(drawn));
+        }
+        visits *= 2;
+    }
 }
 
 /// Adds up the progress of all chains.
@@ -350,12 +396,16 @@ impl<'a> Watch<'a> {
         Watch { progress, done: AtomicU64::new(0), all, stopped: AtomicBool::new(false) }
     }
 
-    /// Tells that so many people are about to be redrawn.
-    fn go_on(&self, people: u64) -> bool {
-        let done = self.done.fetch_add(people, Ordering::Relaxed);
-        if !(self.progress)(done, self.all) {
+    /// Tells that so many more steps were taken; answers whether to go on.
+    fn go_on(&self, steps: u64) -> bool {
+        let done = self.done.fetch_add(steps, Ordering::Relaxed) + steps;
+        if !(self.progress)(done.min(self.all), self.all) {
             self.stopped.store(true, Ordering::Relaxed);
         }
-        !self.stopped.load(Ordering::Relaxed)
+        !self.stopped()
+    }
+
+    fn stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
     }
 }

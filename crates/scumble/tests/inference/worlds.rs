@@ -1,9 +1,11 @@
 //! The share of worlds against enumeration.
 
 use super::naive;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use scumble::exact::Fraction;
-use scumble::inference::Evidence;
 use scumble::inference::worlds::{NoWorlds, Options, Worlds, worlds};
+use scumble::inference::{Evidence, Located, forced};
 
 fn all(evidence: &Evidence) -> Vec<bool> {
     vec![true; evidence.outcomes().len()]
@@ -92,7 +94,6 @@ fn maximum_entropy_may_understate() {
 
 #[test]
 fn one_release_gives_the_share_in_the_group() {
-    use scumble::inference::Located;
     let groups = vec![vec![vec![(1, 400_000), (2, 350_000), (7, 250_000)], vec![(2, 3), (3, 1)]]];
     let evidence = Evidence::new(&groups, [(1_000_000, vec![Located::at(0)]), (4, vec![Located::at(1)])]);
     let found = run(&evidence, &Options::default());
@@ -120,41 +121,140 @@ fn contradictions_are_told() {
     assert_eq!(told, Err(NoWorlds::Contradiction));
 }
 
-/// Nothing is counted exactly, and blocks are too small for all people at once.
+/// Nothing is counted exactly.
 fn drawn(seed: u64, budget: u64) -> Options {
-    Options { seed, budget, states: 0, block: 30, ..Options::default() }
+    Options { seed, budget, states: 0, error: 0.02, ..Options::default() }
 }
 
+/// How far drawn shares are from the exact ones, in standard errors: the largest, and the mean square. Outcomes that no
+/// world had are left out of the mean: their error is a bound.
+struct Off {
+    largest: f64,
+    square: f64,
+}
+
+fn compare(found: &Worlds, exact: &[f64]) -> Off {
+    let off = |o: usize| (found.probability[o] - exact[o]).abs() / found.error[o];
+    let drawn = || (0..exact.len()).filter(|&o| found.error[o] > 0.0);
+    let seen = || drawn().filter(|&o| found.probability[o] > 0.01 && found.probability[o] < 0.99);
+    let square = seen().map(|o| off(o).powi(2)).sum::<f64>() / seen().count().max(1) as f64;
+    Off { largest: drawn().map(off).fold(0.0, f64::max), square }
+}
+
+/// On some two thousand outcomes no error is off by more than 5.5 (chance would make one in ten thousand such tests fail),
+/// and their squares are 1 on average, within what chance and the width of error estimates allow.
 #[test]
 fn drawn_worlds_agree_with_enumeration_within_their_error() {
-    let (mut outcomes, mut squares) = (0u32, 0.0);
-    let (mut parts, mut unfound, mut off) = (0, 0, 0);
-    for seed in 0..300 {
+    let (mut squares, mut parts, mut unsettled) = (0.0, 0u32, 0u32);
+    for seed in 0..250 {
         let evidence = naive::random(seed);
         let (_, shares) = enumerate(&evidence);
         let possible: Vec<bool> = shares.iter().map(|s| !s.is_zero()).collect();
-        let found = match worlds(&evidence, &possible, &drawn(seed, 4000), &|_, _| true) {
-            Ok(found) => found,
-            Err(why) => {
-                assert!(matches!(why, NoWorlds::NotFound { .. }));
-                unfound += 1;
-                continue;
-            }
-        };
-        let Some(sampled) = found.sampled.filter(|s| s.unsettled == 0) else { continue };
+        let found = worlds(&evidence, &possible, &drawn(seed, 4_000), &|_, _| true).expect("there is a world");
+        assert_eq!(found.unknown, 0, "seed {seed}");
+        if found.sampled.is_none() {
+            continue;
+        }
         parts += 1;
-        assert!(sampled.largest_error > 0.0 && sampled.effective > 0.0);
-        let errors = |o: usize| (found.probability[o] - shares[o].to_f64()).abs() / found.error[o];
-        // Smaller errors are those of outcomes that blocks give exactly.
-        let errors: Vec<f64> = (0..shares.len()).filter(|&o| found.error[o] > 5e-3).map(errors).collect();
-        off += usize::from(errors.iter().any(|&e| e > 5.0));
-        outcomes += errors.len() as u32;
-        squares += errors.iter().map(|e| e * e).sum::<f64>();
+        // Where a kind always has the same counts, chains that are stuck would look the same: it need not settle.
+        let counts = naive::worlds(&evidence);
+        let varies = |o: usize| counts.iter().any(|w| w[o] != counts[0][o]);
+        unsettled += u32::from((0..shares.len()).any(|o| varies(o) && !found.knows(o as u32)));
+        let exact: Vec<f64> = shares.iter().map(Fraction::to_f64).collect();
+        let off = compare(&found, &exact);
+        assert!(off.largest < 5.5, "seed {seed}: off by {}", off.largest);
+        squares += off.square;
     }
-    let mean = squares / f64::from(outcomes);
-    assert!(parts > 100 && unfound <= 3 && off == 0, "{parts} parts, {unfound} unfound, {off} off");
-    // Neither bold nor timid.
-    assert!(mean > 0.3 && mean < 1.5, "{mean}");
+    assert!(parts > 100 && unsettled * 20 < parts, "{parts} parts, {unsettled} unsettled");
+    let mean = squares / f64::from(parts);
+    assert!(mean > 0.6 && mean < 1.4, "{mean}");
+}
+
+/// People in a row; groups of so many neighbours in each release, which begin at so many. Exact counting only has to look at
+/// a few people at once, however long the row is.
+fn row(people: u32, values: u32, releases: &[(u32, u32)], seed: u64) -> Evidence {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let truth: Vec<u32> = (0..people).map(|_| rng.random_range(0..values)).collect();
+    let group = |person: u32, (size, begin): (u32, u32)| (person + size - begin) / size;
+    let mut groups = Vec::new();
+    for &release in releases {
+        let mut histograms = vec![std::collections::BTreeMap::new(); group(people - 1, release) as usize + 1];
+        for person in 0..people {
+            *histograms[group(person, release) as usize].entry(truth[person as usize]).or_insert(0) += 1;
+        }
+        groups.push(histograms.into_iter().map(|h| h.into_iter().collect()).collect());
+    }
+    let located = |p: u32| releases.iter().map(|&r| Located::at(group(p, r))).collect();
+    Evidence::new(&groups, (0..people).map(|p| (1, located(p))))
+}
+
+#[test]
+fn drawn_worlds_agree_with_long_parts_that_can_be_counted() {
+    let two: &[(u32, u32)] = &[(4, 0), (4, 2)];
+    let three: &[(u32, u32)] = &[(6, 0), (6, 2), (6, 4)];
+    for (releases, people, values, seed) in [(two, 120, 3, 1), (two, 200, 4, 2), (three, 90, 3, 3), (three, 120, 2, 4)]
+    {
+        let evidence = row(people, values, releases, seed);
+        let possible = forced(&evidence).expect("there is a world").possible;
+        let find = |options| worlds(&evidence, &possible, &options, &|_, _| true).expect("there is a world");
+        let exact = find(Options::default());
+        assert_eq!(exact.exact, people.into(), "counted");
+        let found = find(drawn(seed, 20_000));
+        let sampled = found.sampled.expect("drawn");
+        let off = compare(&found, &exact.probability);
+        assert!(sampled.people > 40 && sampled.unsettled == 0 && sampled.largest_error < 0.04, "{sampled:?}");
+        assert!(off.largest < 5.5 && off.square > 0.4 && off.square < 1.8, "{} {}", off.largest, off.square);
+    }
+}
+
+/// Two worlds between which no two values can be exchanged: everybody passes hers on to the next.
+#[test]
+fn worlds_of_three_values_that_no_swap_connects() {
+    let evidence = naive::releases(3, &[&[(&[1, 2, 3], "abc")], &[(&[1, 2, 3], "abc")]]);
+    let has = |o: u32| evidence.outcomes()[o as usize].value;
+    let allowed = [['a', 'b'], ['b', 'c'], ['c', 'a']].map(|two| two.map(u32::from));
+    let kind_of = evidence.kind_of();
+    let possible: Vec<bool> = (0..9).map(|o| allowed[kind_of[o as usize] as usize].contains(&has(o))).collect();
+    let found = worlds(&evidence, &possible, &drawn(3, 100_000), &|_, _| true).expect("two worlds");
+    assert_eq!(found.sampled.expect("drawn").unsettled, 0);
+    for o in (0..9).filter(|&o| possible[o]) {
+        assert!((found.probability[o] - 0.5).abs() < 5.0 * found.error[o] && found.error[o] < 0.05);
+    }
+}
+
+/// A ring of pairs has two worlds, which differ in everybody.
+#[test]
+fn worlds_that_differ_in_everybody() {
+    for people in [6, 24, 60] {
+        let pair = |p: u32| vec![Located::at(p / 2), Located::at((p + 1) / 2 % (people / 2))];
+        let groups = vec![vec![vec![(0, 1), (1, 1)]; people as usize / 2]; 2];
+        let evidence = Evidence::new(&groups, (0..people).map(|p| (1, pair(p))));
+        let found = run(&evidence, &drawn(5, 50_000));
+        assert_eq!(found.sampled.expect("drawn").unsettled, 0, "{people} people");
+        for o in 0..evidence.outcomes().len() {
+            let (share, error) = (found.probability[o], found.error[o]);
+            assert!((share - 0.5).abs() < 5.0 * error, "{people} people: {share} ± {error}, {:?}", found.sampled);
+        }
+    }
+}
+
+/// With too few steps to learn anything, nothing is said to be known.
+#[test]
+fn what_has_not_settled_is_not_known() {
+    let evidence = row(400, 4, &[(5, 0), (5, 2)], 9);
+    let possible = forced(&evidence).expect("there is a world").possible;
+    let found = worlds(&evidence, &possible, &drawn(1, 1), &|_, _| true).expect("there is a world");
+    let sampled = found.sampled.expect("drawn");
+    assert!(sampled.unsettled > 0);
+    let unknown = (0..evidence.kinds().len() as u32).filter(|&k| !evidence.outcomes_of(k).all(|o| found.knows(o)));
+    assert_eq!(unknown.count() as u64, sampled.unsettled);
+}
+
+#[test]
+fn drawing_can_be_stopped() {
+    let evidence = naive::figure_1();
+    let told = worlds(&evidence, &all(&evidence), &drawn(1, 1000), &|_, _| false);
+    assert_eq!(told, Err(NoWorlds::Stopped));
 }
 
 #[test]
@@ -163,7 +263,7 @@ fn without_a_budget_nothing_is_drawn() {
     let told = run(&evidence, &drawn(1, 0));
     let parts = evidence.components(&all(&evidence)).expect("there is a world");
     let unknown: u64 = parts.iter().map(|p| p.evidence.people()).sum();
-    assert_eq!((told.exact, told.sampled), (evidence.people() - unknown, None));
+    assert_eq!((told.exact, told.unknown, told.sampled), (evidence.people() - unknown, unknown, None));
     let outcomes: usize = parts.iter().map(|p| p.outcomes.len()).sum();
     assert_eq!((0..39).filter(|&o| !told.knows(o)).count(), outcomes);
     assert!(told.compare(&evidence, &vec![0.0; 39]).mean <= 1.0);

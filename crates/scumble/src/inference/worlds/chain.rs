@@ -1,154 +1,281 @@
-//! Worlds one after another: a block of people is redrawn uniformly given everybody else, again and again.
+//! Worlds one after another, by way of drafts in which a few counts are wrong.
+//!
+//! Where groups cross, two worlds may differ only in many people at once, so that nobody can be redrawn alone. Two kinds of
+//! moves get from one world to another, and both leave all worlds equally likely.
+//!
+//! - A **swap** changes two values along a closed walk. Somebody with an a gets a b, so that her groups have a b too many
+//!   and an a too few; in one of them somebody else with a b gets an a, which moves the mistake to her other group; and so
+//!   on until it arrives where the other one was left. All steps of the walk are as likely as their reverse, and as many
+//!   walks begin in every world, so that a closed walk is as likely as its reverse. Swaps are quick, and do not reach every
+//!   world: with three values and more there are worlds between which no two of them can be exchanged.
+//! - An **excursion** lets mistakes also split into others that meet again. A draft is as likely as its weight, which falls by
+//!   the same factor for each count that is wrong by one. Somebody who could put something right is chosen, and another
+//!   outcome for her by the weights of what would be; whether it is taken depends on how likely the reverse is to be chosen
+//!   (Metropolis and Hastings). Every draft can be reached from every other, and so can every world. Only worlds are counted,
+//!   and they all have the same weight.
 
-use super::blocks::{Assignment, Blocks, Redrawn};
-use super::graph::Graph;
-use super::programme::Programme;
-use super::tally::Tally;
-use crate::inference::Evidence;
-use rand::seq::SliceRandom;
+use super::draft::{Draft, Mender};
+use super::tally::{BATCHES, Tally};
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// Batches of a chain that are counted; before them a quarter as many are drawn and forgotten.
-pub(super) const BATCHES: u64 = 16;
+/// The most steps of a swap for each person; longer ones are given up, as their reverses are.
+const LONGEST: u64 = 16;
 
-/// Sweeps of a chain for each sweep of a batch.
-pub(super) const SWEEPS: u64 = BATCHES + BATCHES / 4;
+/// One of so many times, anybody is redrawn instead of somebody who could put something right. Without it what is put right
+/// in one place while something else is wrong could not become wrong again, and steps must be as possible as their reverse.
+const ANYBODY: u32 = 16;
 
-/// The most people of a block.
-const BLOCK: u32 = 96;
+/// How much should be wrong on average, beside what a single step makes wrong: little enough to come back to a world often,
+/// enough to go far.
+const WRONG: f64 = 1.25;
 
-/// A chain of worlds. Which people make a block never depends on their own outcomes, so that redrawing them keeps all
-/// worlds equally likely.
+/// Steps from one world to the next, on average of a batch, that are too many.
+const SLOW: u64 = 256;
+
+/// Moves of each kind by which they are compared.
+const MOVES: u64 = 1000;
+
+/// How often the weight is changed until it is good.
+const TRIALS: u32 = 256;
+
+/// A chain of drafts.
 pub(super) struct Chain<'a> {
-    evidence: &'a Evidence,
-    graph: &'a Graph,
+    draft: Draft<'a>,
     rng: ChaCha8Rng,
-    world: Assignment<'a>,
-    blocks: Blocks,
-    /// How many people a block should have, and how many states and edges it may.
-    size: u32,
-    limit: usize,
-    cost: Cost,
-    tally: Tally,
-}
-
-/// What the blocks of a sweep cost.
-#[derive(Default)]
-struct Cost {
-    blocks: u64,
-    /// Those that had to be made smaller.
-    too_large: u64,
-    /// States and edges of all.
-    size: u64,
+    weights: Weights,
+    /// How often a move is a swap.
+    swaps: f64,
+    /// Whose outcome may differ from the last world's, and what it was.
+    touched: Vec<(u32, u32)>,
+    is_touched: Vec<bool>,
+    steps: u64,
+    /// What each outcome of somebody would make wrong, and its weight.
+    wrong: Vec<u32>,
+    weight: Vec<f64>,
+    /// Those who can go on with a swap, and how.
+    next: Vec<Mender>,
 }
 
 impl<'a> Chain<'a> {
     /// A chain from a world.
-    pub(super) fn new(graph: &'a Graph, world: Assignment<'a>, rng: ChaCha8Rng, limit: usize) -> Chain<'a> {
-        let evidence = world.evidence;
-        let (kinds, outcomes, facts) = (evidence.kinds().len(), evidence.outcomes().len(), evidence.facts().len());
-        let (tally, blocks) = (Tally::new(kinds, outcomes), Blocks::new(kinds, facts));
-        Chain { evidence, graph, rng, world, blocks, size: 8, limit, cost: Cost::default(), tally }
+    pub(super) fn new(world: Draft<'a>, rng: ChaCha8Rng) -> Chain<'a> {
+        let is_touched = vec![false; world.roster.people()];
+        let (touched, wrong, weight, next) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        // So steep that hardly anything is ever wrong.
+        let weights = Weights::new((1.0 + world.roster.all_outcomes() as f64).ln());
+        Chain { draft: world, rng, weights, swaps: 0.5, touched, is_touched, steps: 0, wrong, weight, next }
     }
 
-    /// Redraws everybody until the chain has forgotten where it began, then so many times for each batch. `None` if
-    /// `go_on` says so.
-    pub(super) fn run(mut self, sweeps: u64, go_on: impl Fn() -> bool) -> Option<Tally> {
-        for _ in 0..sweeps * (BATCHES / 4) {
-            if !go_on() {
+    /// Steps that it took.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Finds out, in about so many steps, with which weight the drafts are as wrong as they should be, and how often to swap
+    /// so that swaps take as many steps as excursions.
+    pub(super) fn tune(&mut self, steps: u64) {
+        self.tune_weight(steps);
+        let before = self.steps;
+        (0..MOVES).for_each(|_| self.swap());
+        let swaps = self.steps - before;
+        (0..MOVES).take_while(|_| self.excursion(before + swaps + MOVES * SLOW)).count();
+        let excursions = self.steps - before - swaps;
+        if self.draft.is_world() {
+            self.arrive();
+        }
+        self.go_back();
+        self.swaps = excursions as f64 / (swaps + excursions) as f64;
+    }
+
+    /// It comes from the side on which hardly anything is wrong: on the other side the way back is long.
+    fn tune_weight(&mut self, steps: u64) {
+        let aim = WRONG * self.draft.roster.breadth as f64;
+        let mut change = self.weights.slope / 8.0;
+        for _ in 0..TRIALS {
+            let mut wrong = 0.0;
+            let steps = (steps / u64::from(TRIALS)).max(64);
+            for _ in 0..steps {
+                self.step();
+                wrong += f64::from(self.draft.wrong);
+                if self.draft.is_world() {
+                    self.arrive();
+                }
+            }
+            let off = wrong / steps as f64 / aim - 1.0;
+            if f64::from(self.draft.wrong) > 8.0 * aim {
+                self.go_back();
+            }
+            self.weights = Weights::new((self.weights.slope + change * off.min(1.0)).max(0.1));
+            change *= 0.98;
+        }
+        self.go_back();
+    }
+
+    /// This is the last world now.
+    fn arrive(&mut self) {
+        self.touched.drain(..).for_each(|(person, _)| self.is_touched[person as usize] = false);
+    }
+
+    /// To the last world again.
+    fn go_back(&mut self) {
+        while let Some((person, outcome)) = self.touched.pop() {
+            self.is_touched[person as usize] = false;
+            self.draft.change(person, outcome);
+        }
+    }
+
+    /// Visits worlds for all batches, so many for each. `None` if `go_on` says so: it is told of every so many steps.
+    pub(super) fn draw(&mut self, visits: u64, go_on: &dyn Fn(u64) -> bool) -> Option<Tally> {
+        let mut tally = Tally::new(self.draft.roster, &self.draft.outcome);
+        while tally.batches() < BATCHES {
+            let before = self.steps;
+            let in_time = (0..visits).all(|_| self.visit(before + visits * SLOW, &mut tally));
+            if !go_on(self.steps - before) {
                 return None;
             }
-            self.sweep(None);
-            self.resize();
-        }
-        for batch in 0..BATCHES {
-            for _ in 0..sweeps {
-                if !go_on() {
-                    return None;
-                }
-                self.sweep(Some((batch * 2 / BATCHES) as usize));
-            }
-            self.tally.close_batch(self.evidence);
-        }
-        Some(self.tally)
-    }
-
-    /// Larger blocks mix better, until they are too large to be redrawn.
-    fn resize(&mut self) {
-        let cost = std::mem::take(&mut self.cost);
-        if cost.too_large * 20 > cost.blocks {
-            self.size = (self.size * 4 / 5).max(2);
-        } else if cost.size < cost.blocks * self.limit as u64 / 8 {
-            self.size = (self.size * 5 / 4 + 1).min(BLOCK);
-        }
-    }
-
-    /// Redraws everybody at least once; `half` is the half of the chain that it counts for.
-    fn sweep(&mut self, half: Option<usize>) {
-        let mut centres: Vec<u32> = (0..self.evidence.kinds().len() as u32).collect();
-        centres.shuffle(&mut self.rng);
-        let before = self.blocks.block;
-        for centre in centres {
-            if self.blocks.kind_in[centre as usize] <= before {
-                let block = self.blocks.around(self.evidence, self.graph, centre, self.size, &mut self.rng);
-                self.redraw(&block, half);
+            if in_time {
+                tally.close_batch();
+            } else {
+                // It takes too long from one world to the next: a little less should be wrong, and all from the beginning.
+                self.go_back();
+                self.weights = Weights::new(self.weights.slope * 1.03);
+                tally = Tally::new(self.draft.roster, &self.draft.outcome);
             }
         }
+        Some(tally)
     }
 
-    /// Redraws the people of a block, or of a first part of it that is small enough.
-    fn redraw(&mut self, block: &[Redrawn], half: Option<usize>) {
-        let mut taken: Vec<_> = block.iter().map(|r| self.world.take_from(r, &mut self.rng)).collect();
-        let mut size = block.len();
-        self.cost.blocks += 1;
-        while size > 0 {
-            let evidence = self.blocks.evidence(self.evidence, &block[..size], &self.world.counts);
-            let graph = Graph::new(evidence);
-            let order = graph.order(usize::MAX).unwrap_or_default();
-            if let Some(programme) = Programme::new(evidence, &graph, &order, self.limit) {
-                self.draw(&programme, &block[..size], half);
+    /// Moves to a world, the same or another, and counts it; answers whether it came there within so many steps.
+    fn visit(&mut self, limit: u64, tally: &mut Tally) -> bool {
+        if self.rng.random::<f64>() < self.swaps {
+            self.swap();
+        } else if !self.excursion(limit) {
+            return false;
+        }
+        for (person, before) in self.touched.drain(..) {
+            self.is_touched[person as usize] = false;
+            tally.change(before, self.draft.outcome[person as usize]);
+        }
+        tally.visit();
+        true
+    }
+
+    /// Somebody's outcome is about to change.
+    fn touch(&mut self, person: u32) {
+        if !std::mem::replace(&mut self.is_touched[person as usize], true) {
+            self.touched.push((person, self.draft.outcome[person as usize]));
+        }
+    }
+
+    /// Goes along a closed walk.
+    fn swap(&mut self) {
+        self.steps += 1;
+        let person = self.rng.random_range(0..self.draft.roster.people() as u32);
+        // Every outcome of everybody is as likely; those that somebody does not have stand for a swap that does nothing.
+        let outcomes = self.draft.roster.outcomes(person);
+        let outcome = outcomes.start + self.rng.random_range(0..self.draft.roster.most_outcomes);
+        if !outcomes.contains(&outcome) {
+            return;
+        }
+        let Some(mut mistakes) = self.draft.mistakes(person, outcome) else { return };
+        if self.rng.random::<bool>() {
+            mistakes.reverse();
+        }
+        let [mut mistake, other] = mistakes;
+        self.touch(person);
+        self.draft.change(person, outcome);
+        for _ in 0..LONGEST * self.draft.roster.people() as u64 {
+            self.steps += 1;
+            self.draft.menders(mistake, &mut self.next);
+            let Mender { person, outcome, instead } = self.next[self.rng.random_range(0..self.next.len())];
+            mistake = instead;
+            self.touch(person);
+            self.draft.change(person, outcome);
+            if mistake == other.reverse() {
+                return;
+            }
+        }
+        self.go_back();
+    }
+
+    /// Goes on until the next world; answers whether it came there within so many steps.
+    fn excursion(&mut self, limit: u64) -> bool {
+        loop {
+            self.step();
+            if self.draft.is_world() || self.steps > limit {
+                return self.draft.is_world();
+            }
+        }
+    }
+
+    /// Chooses somebody and another outcome for her, by the weights of what would be; and goes there as often as makes the
+    /// step as frequent as its reverse.
+    fn step(&mut self) {
+        self.steps += 1;
+        let person = self.choose();
+        let before = self.chance(person);
+        let old = self.draft.outcome[person as usize];
+        let first = self.draft.roster.outcomes(person).start;
+        self.draft.preview(person, &mut self.wrong);
+        let least = self.wrong.iter().copied().min().unwrap_or(0);
+        self.weight.clear();
+        self.weight.extend(self.wrong.iter().map(|&wrong| self.weights.of(wrong - least)));
+        let without = |i: u32| -> f64 { (first..).zip(&self.weight).filter(|(o, _)| *o != i).map(|(_, w)| w).sum() };
+        let others = without(old);
+        let mut at = self.rng.random::<f64>() * others;
+        let mut new = old;
+        for (outcome, weight) in (first..).zip(&self.weight).filter(|(o, _)| *o != old) {
+            new = outcome;
+            at -= weight;
+            if at < 0.0 {
                 break;
             }
-            self.cost.too_large += u64::from(size == block.len());
-            size /= 2;
-            for (outcome, n) in taken.drain(size..).flatten() {
-                self.world.give(outcome, n);
-            }
         }
-        // Those who were left as they are count as they are. Whether they were left depends on the others, so that leaving
-        // them out of the count would bias it.
-        if let Some(half) = half {
-            for redrawn in &block[size..] {
-                let people = f64::from(self.evidence.kinds()[redrawn.kind as usize].people);
-                let outcomes = self.evidence.outcomes_of(redrawn.kind);
-                let shares = outcomes.map(|o| (o, f64::from(self.world.world[o as usize]) / people));
-                self.tally.count(redrawn.kind, half, shares);
-            }
+        let reverse = without(new);
+        self.draft.change(person, new);
+        let ratio = self.chance(person) * others / (before * reverse);
+        if ratio < 1.0 && self.rng.random::<f64>() >= ratio {
+            self.draft.change(person, old);
+        } else if !std::mem::replace(&mut self.is_touched[person as usize], true) {
+            self.touched.push((person, old));
         }
     }
 
-    /// Draws outcomes for the people of a block and counts, for each kind, the share that is expected given everybody
-    /// outside of the block: it scatters less than the share that is drawn.
-    fn draw(&mut self, programme: &Programme, block: &[Redrawn], half: Option<usize>) {
-        self.cost.size += programme.size() as u64;
-        let ahead = programme.ahead::<f64>(&mut ());
-        let outcomes = || block.iter().flat_map(|r| self.evidence.outcomes_of(r.kind));
-        if let Some(half) = half {
-            let mut people = vec![0.0; outcomes().count()];
-            programme.people(&ahead, &mut (), &mut people);
-            let mut at = 0;
-            for redrawn in block {
-                let all = f64::from(self.evidence.kinds()[redrawn.kind as usize].people);
-                let range = self.evidence.outcomes_of(redrawn.kind);
-                let expected = people[at..].iter().map(|n| n / ahead[0][0]);
-                at += range.len();
-                let shares = range.zip(expected).map(|(o, n)| (o, (f64::from(self.world.world[o as usize]) + n) / all));
-                self.tally.count(redrawn.kind, half, shares);
-            }
+    /// Somebody who could put something right, or anybody.
+    fn choose(&mut self) -> u32 {
+        let rng = &mut self.rng;
+        let suspect = if self.draft.is_world() || rng.random_range(0..ANYBODY) == 0 {
+            None
+        } else {
+            self.draft.suspect(|n| rng.random_range(0..n))
+        };
+        suspect.unwrap_or_else(|| self.rng.random_range(0..self.draft.roster.people() as u32))
+    }
+
+    /// How likely somebody is to be chosen.
+    fn chance(&self, person: u32) -> f64 {
+        let anybody = 1.0 / self.draft.roster.people() as f64;
+        if self.draft.is_world() {
+            return anybody;
         }
-        let outcomes: Vec<u32> = outcomes().collect();
-        let mut given = Vec::with_capacity(block.len());
-        programme.draw(&ahead, &mut self.rng, |outcome, n| given.push((outcomes[outcome as usize], n)));
-        given.into_iter().for_each(|(outcome, n)| self.world.give(outcome, n));
+        let share = 1.0 / f64::from(ANYBODY);
+        share * anybody + (1.0 - share) * self.draft.suspicion(person)
+    }
+}
+
+/// The weight of a draft by how much more is wrong in it than in another.
+struct Weights {
+    slope: f64,
+    of: [f64; 16],
+}
+
+impl Weights {
+    fn new(slope: f64) -> Weights {
+        Weights { slope, of: std::array::from_fn(|wrong| (-slope * wrong as f64).exp()) }
+    }
+
+    fn of(&self, more: u32) -> f64 {
+        self.of.get(more as usize).copied().unwrap_or_else(|| (-self.slope * f64::from(more)).exp())
     }
 }

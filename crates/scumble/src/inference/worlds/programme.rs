@@ -4,7 +4,6 @@ use super::graph::Graph;
 use crate::inference::{Evidence, Fact};
 use dashu_int::UBig;
 use hashbrown::{HashMap, HashTable};
-use rand::{Rng, RngExt};
 use std::hash::BuildHasher;
 use std::ops::{Range, RangeInclusive};
 
@@ -34,64 +33,25 @@ struct Edge {
     left: u32,
 }
 
-/// A count of worlds.
-pub(super) trait Count: Clone {
-    type Ways: Default;
-    const ZERO: Self;
-    const ONE: Self;
-    /// This, times the ways to choose n of `left` people.
-    fn choose(&self, left: u32, n: u32, ways: &mut Self::Ways) -> Self;
-    fn add(&mut self, other: &Self);
-    /// Adds n · a · b.
-    fn add_product(&mut self, n: u32, a: &Self, b: &Self);
-}
+/// Numbers of ways to choose so many of so many people.
+#[derive(Default)]
+pub(super) struct Ways(HashMap<(u32, u32), UBig>);
 
-impl Count for f64 {
-    type Ways = ();
-    const ZERO: f64 = 0.0;
-    const ONE: f64 = 1.0;
-
-    fn choose(&self, left: u32, n: u32, (): &mut ()) -> f64 {
-        (0..n.min(left - n)).fold(*self, |x, i| x * f64::from(left - i) / f64::from(i + 1))
-    }
-
-    fn add(&mut self, other: &f64) {
-        *self += other;
-    }
-
-    fn add_product(&mut self, n: u32, a: &f64, b: &f64) {
-        *self += f64::from(n) * a * b;
-    }
-}
-
-impl Count for UBig {
-    type Ways = HashMap<(u32, u32), UBig>;
-    const ZERO: UBig = UBig::ZERO;
-    const ONE: UBig = UBig::ONE;
-
-    fn choose(&self, left: u32, n: u32, ways: &mut Self::Ways) -> UBig {
+impl Ways {
+    /// So many worlds, times the ways to choose n of `left` people.
+    fn choose(&mut self, worlds: &UBig, left: u32, n: u32) -> UBig {
         let n = n.min(left - n);
         if n == 0 {
-            return self.clone();
+            return worlds.clone();
         }
-        if !ways.contains_key(&(left, n)) {
-            let chosen = match ways.get(&(left, n - 1)) {
+        if !self.0.contains_key(&(left, n)) {
+            let chosen = match self.0.get(&(left, n - 1)) {
                 Some(fewer) => fewer * (left - n + 1) / n,
                 None => (0..n).fold(UBig::ONE, |x, i| x * (left - i) / (i + 1)),
             };
-            ways.insert((left, n), chosen);
+            self.0.insert((left, n), chosen);
         }
-        self * &ways[&(left, n)]
-    }
-
-    fn add(&mut self, other: &UBig) {
-        *self += other;
-    }
-
-    fn add_product(&mut self, n: u32, a: &UBig, b: &UBig) {
-        if n > 0 {
-            *self += a * b * n;
-        }
+        worlds * &self.0[&(left, n)]
     }
 }
 
@@ -103,20 +63,15 @@ impl Programme {
         Some(unfolding.programme)
     }
 
-    /// How many states and edges.
-    pub(super) fn size(&self) -> usize {
-        self.steps.iter().map(|s| s.states + s.edges.len()).sum()
-    }
-
     /// For every state of every layer, the number of worlds from there on.
-    pub(super) fn ahead<C: Count>(&self, ways: &mut C::Ways) -> Vec<Vec<C>> {
-        let mut ahead = vec![vec![C::ONE]];
+    pub(super) fn ahead(&self, ways: &mut Ways) -> Vec<Vec<UBig>> {
+        let mut ahead = vec![vec![UBig::ONE]];
         for step in self.steps.iter().rev() {
             let next = &ahead[ahead.len() - 1];
-            let mut here = vec![C::ZERO; step.states];
+            let mut here = vec![UBig::ZERO; step.states];
             for e in &step.edges {
                 // A layer without states has no edges before it.
-                here[e.from as usize].add(&next[e.to as usize].choose(e.left, e.n, ways));
+                here[e.from as usize] += ways.choose(&next[e.to as usize], e.left, e.n);
             }
             ahead.push(here);
         }
@@ -124,40 +79,22 @@ impl Programme {
         ahead
     }
 
-    /// Adds to every outcome the number of people who have it, over all worlds.
-    pub(super) fn people<C: Count>(&self, ahead: &[Vec<C>], ways: &mut C::Ways, people: &mut [C]) {
-        let mut behind = vec![C::ONE];
+    /// For every outcome the number of people who have it, over all worlds.
+    pub(super) fn people(&self, ahead: &[Vec<UBig>], outcomes: usize, ways: &mut Ways) -> Vec<UBig> {
+        let mut people = vec![UBig::ZERO; outcomes];
+        let mut behind = vec![UBig::ONE];
         for (step, next) in self.steps.iter().zip(&ahead[1..]) {
-            let mut there = vec![C::ZERO; next.len()];
+            let mut there = vec![UBig::ZERO; next.len()];
             for e in &step.edges {
-                let worlds = behind[e.from as usize].choose(e.left, e.n, ways);
-                people[e.outcome as usize].add_product(e.n, &worlds, &next[e.to as usize]);
-                there[e.to as usize].add(&worlds);
+                let worlds = ways.choose(&behind[e.from as usize], e.left, e.n);
+                if e.n > 0 {
+                    people[e.outcome as usize] += &worlds * &next[e.to as usize] * e.n;
+                }
+                there[e.to as usize] += worlds;
             }
             behind = there;
         }
-    }
-
-    /// One of the worlds, all equally likely: how many people get which outcome.
-    pub(super) fn draw(&self, ahead: &[Vec<f64>], rng: &mut impl Rng, mut give: impl FnMut(u32, u32)) {
-        let mut state = 0;
-        for (step, next) in self.steps.iter().zip(&ahead[1..]) {
-            let first = step.edges.partition_point(|e| e.from < state);
-            let edges = step.edges[first..].iter().take_while(|e| e.from == state);
-            let worlds = |e: &Edge| next[e.to as usize].choose(e.left, e.n, &mut ());
-            let mut at = rng.random::<f64>() * edges.clone().map(worlds).sum::<f64>();
-            let mut chosen = None;
-            for e in edges.filter(|e| next[e.to as usize] > 0.0) {
-                chosen = Some(e);
-                at -= worlds(e);
-                if at < 0.0 {
-                    break;
-                }
-            }
-            let Some(e) = chosen else { return };
-            give(e.outcome, e.n);
-            state = e.to;
-        }
+        people
     }
 }
 

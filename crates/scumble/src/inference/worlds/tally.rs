@@ -1,112 +1,218 @@
 //! What chains saw, and how well it is known.
 
-use crate::inference::Evidence;
+use super::draft::Roster;
+use crate::inference::{Evidence, Kind};
 
-/// What one chain saw: means of the expected share of every outcome among the people of its kind.
+/// Batches of a chain.
+pub(super) const BATCHES: u64 = 16;
+
+/// Batches that make a longer one.
+const LONGER: u32 = 4;
+
+/// What one chain saw: how many people had each outcome, on average over the worlds that it visited.
 pub(super) struct Tally {
-    /// In the batch at hand: how often each kind was redrawn, and the sum of the shares of each outcome.
-    redraws: Vec<u32>,
-    shares: Vec<f64>,
-    halves: [Half; 2],
+    /// Worlds of the batch at hand.
+    now: u64,
+    /// People with each outcome, since which world, and the sum over the worlds of the batch before that.
+    people: Vec<u32>,
+    since: Vec<u64>,
+    sum: Vec<u64>,
+    /// Sum over all worlds of the square of the number of people.
+    squares: Vec<f64>,
+    worlds: u64,
     batches: u32,
-    /// Sum of the batch means, and of their squares.
+    /// The sum of the means of the batches, and of their squares.
     means: Vec<f64>,
-    squares: Vec<f64>,
-}
-
-/// The first or the second half of a chain.
-#[derive(Clone)]
-struct Half {
-    redraws: Vec<u32>,
-    shares: Vec<f64>,
-    squares: Vec<f64>,
+    batch_squares: Vec<f64>,
+    /// The mean of the longer batch at hand, and the sum of the squares of those before.
+    longer: Vec<f64>,
+    longer_squares: Vec<f64>,
+    /// The mean of the first half.
+    first_half: Vec<f64>,
 }
 
 impl Tally {
-    pub(super) fn new(kinds: usize, outcomes: usize) -> Tally {
-        let none = || vec![0.0; outcomes];
-        let half = Half { redraws: vec![0; kinds], shares: none(), squares: none() };
-        let halves = [half.clone(), half];
-        Tally { redraws: vec![0; kinds], shares: none(), halves, batches: 0, means: none(), squares: none() }
-    }
-
-    /// Counts a redraw of a kind.
-    pub(super) fn count(&mut self, kind: u32, half: usize, shares: impl Iterator<Item = (u32, f64)>) {
-        let half = &mut self.halves[half];
-        self.redraws[kind as usize] += 1;
-        half.redraws[kind as usize] += 1;
-        for (outcome, share) in shares {
-            self.shares[outcome as usize] += share;
-            half.shares[outcome as usize] += share;
-            half.squares[outcome as usize] += share * share;
+    pub(super) fn new(roster: &Roster, world: &[u32]) -> Tally {
+        let n = roster.all_outcomes();
+        let none = || vec![0.0; n];
+        let mut people = vec![0; n];
+        world.iter().for_each(|&o| people[o as usize] += 1);
+        Tally {
+            now: 0,
+            people,
+            since: vec![0; n],
+            sum: vec![0; n],
+            squares: none(),
+            worlds: 0,
+            batches: 0,
+            means: none(),
+            batch_squares: none(),
+            longer: none(),
+            longer_squares: none(),
+            first_half: none(),
         }
     }
 
-    /// Ends a batch, in which every kind was redrawn.
-    pub(super) fn close_batch(&mut self, evidence: &Evidence) {
+    /// Somebody has another outcome from the next world on.
+    pub(super) fn change(&mut self, before: u32, now: u32) {
+        if before != now {
+            self.add_up(before as usize);
+            self.add_up(now as usize);
+            self.people[before as usize] -= 1;
+            self.people[now as usize] += 1;
+        }
+    }
+
+    /// The chain is at a world.
+    pub(super) fn visit(&mut self) {
+        self.now += 1;
+    }
+
+    fn add_up(&mut self, outcome: usize) {
+        let worlds = self.now - std::mem::replace(&mut self.since[outcome], self.now);
+        let people = self.people[outcome];
+        self.sum[outcome] += worlds * u64::from(people);
+        self.squares[outcome] += worlds as f64 * f64::from(people).powi(2);
+    }
+
+    /// Ends a batch.
+    pub(super) fn close_batch(&mut self) {
         self.batches += 1;
-        for kind in 0..evidence.kinds().len() as u32 {
-            let redraws = f64::from(std::mem::take(&mut self.redraws[kind as usize]));
-            for outcome in evidence.outcomes_of(kind) {
-                let mean = std::mem::take(&mut self.shares[outcome as usize]) / redraws;
-                self.means[outcome as usize] += mean;
-                self.squares[outcome as usize] += mean * mean;
+        for outcome in 0..self.people.len() {
+            self.add_up(outcome);
+            self.since[outcome] = 0;
+            let mean = std::mem::take(&mut self.sum[outcome]) as f64 / self.now as f64;
+            self.means[outcome] += mean;
+            self.batch_squares[outcome] += mean * mean;
+            self.longer[outcome] += mean / f64::from(LONGER);
+            if self.batches.is_multiple_of(LONGER) {
+                self.longer_squares[outcome] += std::mem::take(&mut self.longer[outcome]).powi(2);
+            }
+            if u64::from(self.batches) == BATCHES / 2 {
+                self.first_half[outcome] = self.means[outcome] / f64::from(self.batches);
             }
         }
+        self.worlds += std::mem::take(&mut self.now);
+    }
+
+    /// Batches that are complete.
+    pub(super) fn batches(&self) -> u64 {
+        self.batches.into()
+    }
+
+    fn mean(&self, outcome: usize) -> f64 {
+        self.means[outcome] / f64::from(self.batches)
     }
 }
 
 /// A share that was estimated.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     pub(super) share: f64,
     pub(super) error: f64,
     pub(super) r_hat: f64,
-    /// Whether no redraw ever gave it another chance: it may be so, or the chains may be stuck.
-    pub(super) stuck: bool,
+    /// As many independent worlds would give an estimate of the same error; 0 if all that were drawn are alike.
+    pub(super) effective: f64,
+}
+
+impl Estimate {
+    /// How near it is to 0 or 1; 0 if as many people had it in all worlds.
+    fn rarity(&self) -> f64 {
+        if self.effective > 0.0 { self.share.min(1.0 - self.share) } else { 0.0 }
+    }
+}
+
+/// The variances of means of ever longer stretches all estimate the error, the longer the less they suffer from draws that
+/// depend on each other, and the more from chance. The shortest is believed unless a longer one is larger than chance makes
+/// it but once in ten thousand: these are the χ² quantiles, divided by their degrees of freedom.
+const QUANTILES: [(f64, f64); 3] = [(15.0, 44.263 / 15.0), (7.0, 29.878 / 7.0), (3.0, 21.108 / 3.0)];
+
+/// What was estimated of a part.
+pub(super) struct Drawn {
+    pub(super) estimates: Vec<Estimate>,
+    /// Worlds that were visited.
+    pub(super) worlds: u64,
+    /// As how many independent worlds they are worth, for the outcome for which they are worth least.
+    pub(super) effective: f64,
+}
+
+/// Below so many independent worlds, or above this R̂, a share is not settled.
+const EFFECTIVE: f64 = 100.0;
+const R_HAT: f64 = 1.05;
+
+/// Shares nearer to 0 or 1 say little about how many worlds are independent.
+const RARE: f64 = 0.01;
+
+impl Drawn {
+    /// The estimates of all outcomes from several chains.
+    pub(super) fn new(chains: &[Tally], evidence: &Evidence) -> Drawn {
+        let kinds = (0u32..).zip(evidence.kinds());
+        let of_kind = |(kind, k): (u32, &Kind)| {
+            let people = k.people;
+            evidence.outcomes_of(kind).map(move |outcome| estimate(chains, outcome, people))
+        };
+        let estimates: Vec<Estimate> = kinds.flat_map(of_kind).collect();
+        let least = |rarest: f64| {
+            let frequent = estimates.iter().filter(|e| e.rarity() > rarest);
+            frequent.map(|e| e.effective).min_by(f64::total_cmp)
+        };
+        let effective = least(RARE).or_else(|| least(0.0)).unwrap_or(0.0);
+        let mut drawn = Drawn { estimates, worlds: chains.iter().map(|c| c.worlds).sum(), effective };
+        for estimate in &mut drawn.estimates {
+            // It is expected less than once in so many worlds: that it came up, or did not, was chance.
+            if estimate.rarity() * effective < 1.0 {
+                estimate.error = estimate.error.max(1.0 / (effective + 2.0));
+                estimate.effective = effective;
+            }
+        }
+        drawn
+    }
+
+    /// Whether chains agree about a share, and moved enough to know it.
+    pub(super) fn is_settled(estimate: &Estimate) -> bool {
+        estimate.r_hat <= R_HAT && estimate.effective >= EFFECTIVE
+    }
+
+    /// Whether everything is settled with errors no larger than this.
+    pub(super) fn is_enough(&self, error: f64) -> bool {
+        self.estimates.iter().all(|e| Drawn::is_settled(e) && e.error <= error)
+    }
+}
+
+/// The estimate of an outcome that so many people might have.
+fn estimate(chains: &[Tally], outcome: u32, people: u32) -> Estimate {
+    let at = outcome as usize;
+    let n = chains.len() as f64;
+    let batches = n * BATCHES as f64;
+    let sum = |what: &dyn Fn(&Tally) -> f64| chains.iter().map(what).sum::<f64>();
+    let share = sum(&|c| c.mean(at)) / n;
+    let batch = variance(batches, share, sum(&|c| c.batch_squares[at]));
+    let stretches = batches / f64::from(LONGER);
+    let longer = variance(stretches, share, sum(&|c| c.longer_squares[at]));
+    let second = |c: &Tally| 2.0 * c.mean(at) - c.first_half[at];
+    let halves = variance(2.0 * n, share, sum(&|c| c.first_half[at].powi(2) + second(c).powi(2)));
+    let whole = variance(n, share, sum(&|c| c.mean(at).powi(2)));
+    let mut error = batch / batches;
+    for ((freedom, quantile), variance) in QUANTILES.into_iter().zip([longer, halves, whole]) {
+        error = error.max(variance / (freedom + 1.0) / quantile);
+    }
+    // The variance of the number of people from world to world, within the halves.
+    let squares = sum(&|c| c.squares[at] / c.worlds as f64) / n;
+    let within = squares - sum(&|c| (c.first_half[at].powi(2) + second(c).powi(2)) / 2.0) / n;
+    let r_hat = match (within > SAME, halves > SAME) {
+        (true, _) => (1.0 + halves / within).sqrt(),
+        (false, true) => f64::INFINITY,
+        (false, false) => 1.0,
+    };
+    let effective = if error > SAME { (squares - share * share).max(0.0) / error } else { 0.0 };
+    let people = f64::from(people);
+    Estimate { share: share / people, error: error.sqrt() / people, r_hat, effective }
 }
 
 /// Variances below this are rounding.
 const SAME: f64 = 1e-12;
 
-/// The estimate of an outcome of a kind from several chains.
-pub(super) fn estimate(chains: &[Tally], kind: u32, outcome: u32) -> Estimate {
-    let at = outcome as usize;
-    let batches: u32 = chains.iter().map(|c| c.batches).sum();
-    let (sum, squares) = chains.iter().fold((0.0, 0.0), |(s, q), c| (s + c.means[at], q + c.squares[at]));
-    let within_batches = variance(f64::from(batches), sum, squares) / f64::from(batches);
-    let chain_means = chains.iter().map(|c| c.means[at] / f64::from(c.batches));
-    let between_chains = variance_of(chain_means) / chains.len() as f64;
-    let halves = || chains.iter().flat_map(|c| &c.halves);
-    let count = |h: &Half| f64::from(h.redraws[kind as usize]);
-    let within =
-        halves().map(|h| variance(count(h), h.shares[at], h.squares[at])).sum::<f64>() / halves().count() as f64;
-    let between = variance_of(halves().map(|h| h.shares[at] / count(h)));
-    let redraws: f64 = halves().map(count).sum();
-    let n = redraws / halves().count() as f64;
-    let r_hat = match (within > SAME, between > SAME) {
-        (true, _) => (((n - 1.0) / n * within + between) / within).sqrt(),
-        (false, true) => f64::INFINITY,
-        (false, false) => 1.0,
-    };
-    let share = sum / f64::from(batches);
-    let constant = within <= SAME;
-    let stuck = constant && !(1e-12..=1.0 - 1e-12).contains(&share);
-    // Where every redraw gave the same, something else may just not have come up; where chains are stuck, each of them is
-    // worth one draw.
-    let least = match (constant, stuck) {
-        (_, true) => 1.0 / (chains.len() as f64 + 2.0),
-        (true, _) => 1.0 / (redraws + 2.0),
-        (false, _) => 0.0,
-    };
-    Estimate { share, error: within_batches.max(between_chains).sqrt().max(least), r_hat, stuck }
-}
-
-/// The sample variance of n numbers with this sum and sum of squares; rounding does not make it negative.
-fn variance(n: f64, sum: f64, squares: f64) -> f64 {
-    if n < 2.0 { 0.0 } else { ((squares - sum * sum / n) / (n - 1.0)).max(0.0) }
-}
-
-fn variance_of(numbers: impl Iterator<Item = f64>) -> f64 {
-    let (n, sum, squares) = numbers.fold((0.0, 0.0, 0.0), |(n, s, q), x| (n + 1.0, s + x, q + x * x));
-    variance(n, sum, squares)
+/// The sample variance of n numbers with this mean and sum of squares; rounding does not make it negative.
+fn variance(n: f64, mean: f64, squares: f64) -> f64 {
+    ((squares - mean * mean * n) / (n - 1.0)).max(0.0)
 }
