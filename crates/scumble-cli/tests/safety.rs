@@ -552,7 +552,8 @@ fn a_line_of_ten_megabytes_is_refused_or_read() {
     rows.push_str(&format!("{},20,30,ill1,10001,F\n", "X".repeat(10 * 1024 * 1024)));
     place.put("data.csv", rows);
     place.expect(0, &["publish", "policy.toml"]);
-    assert_eq!(place.everything().len(), 2 + 4);
+    // Policy, data; the release's folder with data, manifest, certificate and its own folder.
+    assert_eq!(place.everything().len(), 2 + 5);
 }
 
 // Every record with its own cells.

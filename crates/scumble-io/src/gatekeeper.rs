@@ -6,7 +6,7 @@ use crate::headroom::Left;
 use crate::ledger::Key;
 use crate::ledger::{
     Access, Counts, Described, Entry, Groups, Kept, Ledger, New, Place, Recollection, Verdict, Whereabouts, hex,
-    machine, now, overtaken, pseudonyms, tags,
+    machine, now, pseudonyms, tags,
 };
 use crate::publisher::Options;
 use crate::source::{Extract, Place as Column};
@@ -70,21 +70,21 @@ impl Gatekeeper {
         Ok(())
     }
 
-    /// Makes the ledger if there is none yet: only for a release that is about to be written.
-    pub fn make(&mut self, options: &Options<'_>) -> Result<(), Problems> {
+    /// Makes the ledger if there is none yet: only for a release that is about to be written. Whether nobody else was
+    /// faster; if somebody was, the release was not judged against hers and must be made again.
+    pub fn make(&mut self, options: &Options<'_>) -> Result<bool, Problems> {
         if self.ledger.is_some() || self.place.is_none() {
-            return Ok(());
+            return Ok(true);
         }
         self.enter(Access::Write { wait: options.wait, make: true })?;
-        let Some(ledger) = &self.ledger else { return Ok(()) };
+        let Some(ledger) = &self.ledger else { return Ok(true) };
         if ledger.given().next().is_some() {
-            // Somebody else was faster, and this release was not judged against hers.
-            return Err(overtaken(&ledger.name()));
+            return Ok(false);
         }
         if let Some(recollection) = &mut self.recollection {
             *recollection = Recollection::nothing(ledger.key().clone());
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Reads what the ledger remembers of the policy's sensitive attributes.

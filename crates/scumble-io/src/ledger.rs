@@ -33,7 +33,6 @@ use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-pub(crate) use store::overtaken;
 use store::{Store, lost};
 
 /// Where a ledger is, and its key.

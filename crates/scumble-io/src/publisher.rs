@@ -181,6 +181,16 @@ pub(crate) fn carry_out(
 
 /// Publishes, or says why not.
 pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems> {
+    loop {
+        // Again, if somebody else made the ledger and published first: it is there now, and this run will wait for it.
+        if let Some(answer) = attempt(path, options)? {
+            return Ok(answer);
+        }
+    }
+}
+
+/// The same; nothing if the release was overtaken by the first one of a new ledger.
+fn attempt(path: &Path, options: &Options<'_>) -> Result<Option<Published>, Problems> {
     let mut clock = Clock::new();
     let (policy, text) = read_policy_text(path)?;
     let base = base_of(path);
@@ -201,7 +211,7 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
     carried.answer.release = target.display().to_string();
     carried.answer.warnings.append(&mut keeper.warnings);
     if carried.made.is_none() {
-        return Ok(carried.answer);
+        return Ok(Some(carried.answer));
     }
     let passes = carried.pass(&keeper, &target, options)?;
     clock.lap("attack");
@@ -214,7 +224,7 @@ pub fn publish(path: &Path, options: &Options<'_>) -> Result<Published, Problems
             Some(other) => carried = other,
             None => {
                 carried.answer.seconds = clock.seconds;
-                return Ok(carried.answer);
+                return Ok(Some(carried.answer));
             }
         }
     }
@@ -248,7 +258,7 @@ impl Carried {
         }
     }
 
-    /// Announces, writes and confirms a release that passed.
+    /// Announces, writes and confirms a release that passed; nothing if it was overtaken.
     fn finish(
         self,
         text: &str,
@@ -256,9 +266,9 @@ impl Carried {
         keeper: &mut Gatekeeper,
         options: &Options<'_>,
         mut clock: Clock,
-    ) -> Result<Published, Problems> {
+    ) -> Result<Option<Published>, Problems> {
         let Carried { policy, extract, made, mut answer, seed } = self;
-        let Some(made) = made else { return Ok(answer) };
+        let Some(made) = made else { return Ok(Some(answer)) };
         answer.outcome = if options.dry_run { "would publish" } else { "published" };
         if options.show_values {
             answer.models.iter_mut().zip(&made.judgements).for_each(|(m, j)| m.show_person(&made.release, j));
@@ -266,7 +276,9 @@ impl Carried {
         let picture = options.picture.as_ref().map(|(file, names)| draw(&policy, &made.release, file, names.as_ref()));
         let picture = picture.transpose()?;
         if !options.dry_run {
-            keeper.make(options)?;
+            if !keeper.make(options)? {
+                return Ok(None);
+            }
             let new = keeper.new_release(&policy, &extract, &made, target, seed);
             let seeded = (seed, options.seed.is_some());
             let announced = keeper.announce((&policy, text), new.as_ref(), &made, &answer, target, seeded)?;
@@ -287,7 +299,7 @@ impl Carried {
         picture.map_or(Ok(()), Whole::finish)?;
         clock.lap("write");
         answer.seconds = clock.seconds;
-        Ok(answer)
+        Ok(Some(answer))
     }
 }
 

@@ -162,9 +162,9 @@ proptest! {
 
     #[test]
     fn a_grid_that_rounds_is_never_below(
-        parts in prop::collection::vec((1u64..1000, 1u64..1000), 1..7), digits in 1i32..6,
+        parts in prop::collection::vec((1u64..90, 1u64..1000), 1..7), digits in 1i32..6,
     ) {
-        // Denominators without a small common multiple: prices are rounded up.
+        // Denominators without a small common multiple: prices are rounded up. Brute force needs e^ε to be a number.
         let spends: Vec<Spend> = parts.iter().map(|(a, b)| pure(&format!("{a}/{b}"))).collect();
         let epsilons: Vec<f64> = parts.iter().map(|(a, b)| *a as f64 / *b as f64).collect();
         let found = bound(&spends, &format!("1e-{digits}"), "optimal");
