@@ -7,14 +7,18 @@ use crate::inference::sentences::Names;
 use crate::inference::witness::{Claim, Explainer, Witness};
 use crate::inference::worlds::{Options, Worlds, worlds};
 use crate::inference::{
-    Beliefs, Contradiction, Evidence, Failure, Forced, Inference, Located, Outcome, Source, forced, infer,
+    Beliefs, Contradiction, Evidence, Failure, Forced, Inference, Located, Outcome, Reasons, Source, forced, infer,
 };
 use crate::problem::Problem;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 
-/// Reasons are given for so many kinds of people.
+/// Reasons are given for so many kinds of people,
 const EXPLAINED: usize = 3;
+/// chosen among so many of the worst,
+const LOOKED_AT: usize = 50;
+/// where no more facts than this are needed.
+const FACTS: usize = 12;
 
 /// Beliefs are solved to about ten digits; what is no further than this above a threshold stands on it.
 const ROUNDING: f64 = 1e-9;
@@ -135,12 +139,28 @@ pub(super) fn look(
     definetti: Option<&Strongest>,
     adversary: Adversary,
 ) -> Result<Seen, Problem> {
+    // First what flows alone prove, which is fast; only if that lets the release pass, everything that can be found out.
+    let quick = look_with(memory, gate, definetti, adversary.clone(), false)?;
+    if !quick.holds() && gate.posterior.is_none() {
+        return Ok(quick);
+    }
+    look_with(memory, gate, definetti, adversary, true)
+}
+
+/// The same, with or without beliefs and what their solution proves.
+fn look_with(
+    memory: &Memory,
+    gate: &Gate,
+    definetti: Option<&Strongest>,
+    adversary: Adversary,
+    beliefs: bool,
+) -> Result<Seen, Problem> {
     let releases = adversary.releases.clone();
     let (new, earlier) = (releases[releases.len() - 1], &releases[..releases.len() - 1]);
-    let before = learn(memory, gate, earlier)?;
-    let after = learn(memory, gate, &releases)?;
+    let before = learn(memory, gate, earlier, beliefs)?;
+    let after = learn(memory, gate, &releases, beliefs)?;
     // What the new release tells alone is the models' business where the policy has no gate.
-    let alone = if gate.written { None } else { Some(learn(memory, gate, &[new])?) };
+    let alone = if gate.written { None } else { Some(learn(memory, gate, &[new], beliefs)?) };
     let judged = gate.everybody || !adversary.everybody;
     let mut seen = Seen {
         adversary,
@@ -210,7 +230,7 @@ pub(super) fn left(memory: &Memory) -> Result<BTreeMap<u64, u64>, Problem> {
     let Some(new) = memory.releases.len().checked_sub(1) else { return Ok(left) };
     let earlier: Vec<usize> = (0..new).collect();
     let gate = Gate { panel: Vec::new(), ..Gate::default() };
-    let before = learn(memory, &gate, &earlier)?;
+    let before = learn(memory, &gate, &earlier, false)?;
     let known = before.everything(&gate);
     for (person, _) in memory.releases[new].place.iter().enumerate().filter(|(_, place)| **place != 0) {
         let values = known[before.crowd.kind_of[person] as usize].candidates;
@@ -353,18 +373,19 @@ fn learnt_by_definetti(gate: &Gate, definetti: Option<&Strongest>, seen: &mut Se
     found
 }
 
-/// What follows from these releases. Beliefs are looked at only where the gate judges them: what is certain and what is
-/// impossible does not depend on them.
-fn learn(memory: &Memory, gate: &Gate, releases: &[usize]) -> Result<Learnt, Problem> {
+/// What follows from these releases. Solving for beliefs may prove more to be impossible than flows do, where people who
+/// have to do with each other are many: it is done if anything was left undecided, or if beliefs are judged.
+fn learn(memory: &Memory, gate: &Gate, releases: &[usize], beliefs: bool) -> Result<Learnt, Problem> {
     let crowd = memory.crowd(releases);
     let evidence = memory.evidence(&crowd, releases);
     let wrong = |f| refused(memory, releases, &crowd, &evidence, &f);
-    let wants = |panelist| gate.posterior.is_some() && gate.panel.contains(&panelist);
-    let (forced, beliefs) = if wants(Panelist::MaximumEntropy) {
+    let wants = |panelist| beliefs && gate.posterior.is_some() && gate.panel.contains(&panelist);
+    let first = forced(&evidence).map_err(|c| wrong(Failure::Contradiction(c)))?;
+    let (forced, beliefs) = if wants(Panelist::MaximumEntropy) || beliefs && !first.undecided.is_empty() {
         let Inference { forced, beliefs } = infer(&evidence, &|_, _| ()).map_err(wrong)?;
         (forced, Some(beliefs))
     } else {
-        (forced(&evidence).map_err(|c| wrong(Failure::Contradiction(c)))?, None)
+        (first, None)
     };
     let counted = wants(Panelist::Worlds).then(|| {
         let options = Options { budget: 0, ..Options::default() };
@@ -464,14 +485,17 @@ impl Learnt {
         }
     }
 
-    /// Gives reasons for the worst.
+    /// Gives reasons for the worst that have short ones: a steward reads a few, and long ones take long to find.
     fn explain(&self, memory: &Memory, releases: &[usize], breaches: &mut [(u32, Breach)]) {
         if breaches.is_empty() {
             return;
         }
         let explainer = Explainer::new(&self.evidence);
-        let names = Naming { memory, releases, learnt: &self.crowd };
-        for (kind, breach) in breaches.iter_mut().filter(|(kind, _)| *kind != u32::MAX).take(EXPLAINED) {
+        let reasons = Reasons::new(&self.evidence, &self.forced);
+        let mut easy: Vec<(usize, usize, Claim, Vec<u32>)> = Vec::new();
+        for (at, (kind, breach)) in
+            breaches.iter().enumerate().filter(|(_, (kind, _))| *kind != u32::MAX).take(LOOKED_AT)
+        {
             let claim = match (breach.what, breach.value) {
                 (What::Certain, Some(value)) => Claim::Certain(value),
                 (What::Candidates | What::Posterior, _) => match self.excluded(*kind) {
@@ -480,11 +504,19 @@ impl Learnt {
                 },
                 _ => continue,
             };
-            let Ok(witness) = explainer.because(&self.forced, *kind, claim) else { continue };
+            let facts = explainer.excluding(&reasons, *kind, claim);
+            if facts.len() <= FACTS {
+                easy.push((facts.len(), at, claim, facts));
+            }
+        }
+        easy.sort_unstable_by_key(|(facts, at, ..)| (*facts, *at));
+        let names = Naming { memory, releases, learnt: &self.crowd };
+        for (_, at, claim, facts) in easy.into_iter().take(EXPLAINED) {
+            let (kind, breach) = &mut breaches[at];
+            let Ok(witness) = explainer.why(*kind, claim, Some(&facts)) else { continue };
             let person = self.crowd.kinds[*kind as usize].1;
-            let (sentences, releases) =
-                (explainer.sentences(&witness, &names), self.contributing(memory, releases, &witness, person));
-            breach.reason = Some(Reason { sentences, releases });
+            let contributing = self.contributing(memory, releases, &witness, person);
+            breach.reason = Some(Reason { sentences: explainer.sentences(&witness, &names), releases: contributing });
         }
     }
 

@@ -131,13 +131,16 @@ impl<'a> Explainer<'a> {
     /// The same; where too many facts have to do with the kind, among those that excluded what the claim excludes.
     pub fn because(&self, forced: &Forced, kind: u32, claim: Claim) -> Result<Witness, Unexplained> {
         match self.why(kind, claim, None) {
-            Err(Unexplained::TooLarge) => self.why(kind, claim, Some(&self.excluding(forced, kind, claim))),
+            Err(Unexplained::TooLarge) => {
+                let reasons = Reasons::new(self.program.evidence(), forced);
+                self.why(kind, claim, Some(&self.excluding(&reasons, kind, claim)))
+            }
             found => found,
         }
     }
 
-    /// Facts that together exclude what a claim excludes.
-    fn excluding(&self, forced: &Forced, kind: u32, claim: Claim) -> Vec<u32> {
+    /// Facts that together exclude what a claim excludes, as they were found: enough, and not always the fewest.
+    pub fn excluding(&self, reasons: &Reasons<'_>, kind: u32, claim: Claim) -> Vec<u32> {
         let evidence = self.program.evidence();
         let gone = |o: &u32| {
             let value = evidence.outcomes()[*o as usize].value;
@@ -146,7 +149,6 @@ impl<'a> Explainer<'a> {
                 _ => value == claim.value(),
             }
         };
-        let reasons = Reasons::new(evidence, forced);
         let outcomes = evidence.outcomes_of(kind).filter(gone);
         let mut facts: Vec<u32> = outcomes.filter_map(|o| reasons.excluded(o)).flatten().collect();
         facts.sort_unstable();
