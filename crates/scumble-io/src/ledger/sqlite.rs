@@ -66,7 +66,7 @@ impl Sqlite {
 
     /// Sees that the schema is ours and of this version; an older one is brought forward, with a copy of what was.
     fn prepare(&mut self) -> Result<(), Problems> {
-        let (version, application) = self.versions()?;
+        let (version, application, empty) = self.versions()?;
         let newest = MIGRATIONS.len() as i64;
         if version > newest {
             return Err(Problem::new(format!(
@@ -76,21 +76,21 @@ impl Sqlite {
             .hint("use a newer scumble")
             .into());
         }
-        if application != APPLICATION && (version != 0 || !self.is_empty()?) {
+        if application != APPLICATION && (version != 0 || !empty) {
             let database = self.folder.join(DATABASE);
             return Err(Problem::new(format!("`{}` is not a ledger", database.display()))
                 .hint("name another folder with `ledger`")
                 .into());
         }
-        if version == 0 && begun(&self.folder) {
-            return Err(lost(&self.name()));
-        }
         if version == newest {
-            return self.run(|c| c.busy_timeout(Duration::from_secs(10)));
+            return Ok(());
         }
         self.lock(Duration::from_secs(60))?;
         // Somebody else may have been faster.
-        let (version, _) = self.versions()?;
+        let (version, ..) = self.versions()?;
+        if version == 0 && begun(&self.folder) {
+            return Err(lost(&self.name()));
+        }
         if version > 0 && version < newest {
             let backup = self.folder.join(format!("{DATABASE}.version-{version}"));
             fs::copy(self.folder.join(DATABASE), &backup).and_then(|_| File::open(&backup)?.sync_all()).map_err(
@@ -109,18 +109,19 @@ impl Sqlite {
         result
     }
 
-    fn versions(&self) -> Result<(i64, i64), Problems> {
+    /// Version and mark of the database, and whether nothing is in it: of one moment, because somebody may be making it.
+    fn versions(&self) -> Result<(i64, i64, bool), Problems> {
         self.run(|c| {
+            c.busy_timeout(Duration::from_secs(10))?;
             // Full: what was committed is on the disk.
             c.execute_batch("PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF")?;
-            let version = c.query_row("PRAGMA user_version", [], |r| r.get(0))?;
-            let application = c.query_row("PRAGMA application_id", [], |r| r.get(0))?;
-            Ok((version, application))
+            let moment = c.unchecked_transaction()?;
+            let empty = moment.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |r| r.get(0))?;
+            let version = moment.query_row("PRAGMA user_version", [], |r| r.get(0))?;
+            let application = moment.query_row("PRAGMA application_id", [], |r| r.get(0))?;
+            moment.commit()?;
+            Ok((version, application, empty))
         })
-    }
-
-    fn is_empty(&self) -> Result<bool, Problems> {
-        self.run(|c| c.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |r| r.get(0)))
     }
 
     fn run<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Problems> {
