@@ -226,7 +226,7 @@ fn worlds_of_three_values_that_no_swap_connects() {
 #[test]
 fn worlds_that_differ_in_everybody() {
     for people in [6, 24, 60] {
-        let pair = |p: u32| vec![Located::at(p / 2), Located::at((p + 1) / 2 % (people / 2))];
+        let pair = |p: u32| vec![Located::at(p / 2), Located::at(p.div_ceil(2) % (people / 2))];
         let groups = vec![vec![vec![(0, 1), (1, 1)]; people as usize / 2]; 2];
         let evidence = Evidence::new(&groups, (0..people).map(|p| (1, pair(p))));
         let found = run(&evidence, &drawn(5, 50_000));
