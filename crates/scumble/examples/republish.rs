@@ -56,7 +56,7 @@ fn main() {
     let drawn = steps.map_or_else(String::new, |budget| {
         let options = Options { seed: 1, budget, ..Options::default() };
         let probability = beliefs.as_ref().map(|b| &b.probability).ok();
-        draw(&evidence, &forced.possible, &options, probability)
+        draw(&evidence, &forced.possible, &options, probability, &truth)
     });
     let told = match beliefs {
         Ok(b) => format!(
@@ -86,7 +86,7 @@ fn main() {
 }
 
 /// Draws worlds and says what came of it, and how far maximum entropy is from it.
-fn draw(evidence: &Evidence, possible: &[bool], options: &Options, belief: Option<&Vec<f64>>) -> String {
+fn draw(evidence: &Evidence, possible: &[bool], options: &Options, belief: Option<&Vec<f64>>, truth: &[u32]) -> String {
     let start = Instant::now();
     let found = worlds(evidence, possible, options, &|_, _| true).expect("there is a world");
     let took = start.elapsed().as_secs_f64();
@@ -98,7 +98,33 @@ fn draw(evidence: &Evidence, possible: &[bool], options: &Options, belief: Optio
             s.people, s.unsettled, s.largest_error, s.effective, s.unseen
         );
     }
+    // The truth is one of the worlds: on average it is as likely as the shares say.
+    let known = |kind: u32| evidence.outcomes_of(kind).all(|o| found.knows(o));
+    let kinds = || (0..truth.len() as u32).filter(|&k| known(k));
+    let true_outcomes = || {
+        kinds().flat_map(|k| {
+            evidence.outcomes_of(k).filter(move |&o| evidence.outcomes()[o as usize].value == truth[k as usize])
+        })
+    };
+    let mean = |p: &[f64]| true_outcomes().map(|o| p[o as usize]).sum::<f64>() / kinds().count().max(1) as f64;
+    let squares = |p: &[f64]| {
+        kinds().flat_map(|k| evidence.outcomes_of(k)).map(|o| p[o as usize].powi(2)).sum::<f64>()
+            / kinds().count().max(1) as f64
+    };
+    let missed = true_outcomes().filter(|&o| found.probability[o as usize] == 0.0).count();
+    let _ = write!(
+        told,
+        ", \"truth\": {:.4}, \"expected\": {:.4}, \"missed\": {missed}",
+        mean(&found.probability),
+        squares(&found.probability)
+    );
     if let Some(belief) = belief {
+        let _ = write!(
+            told,
+            ", \"truth_by_entropy\": {:.4}, \"expected_by_entropy\": {:.4}",
+            mean(belief),
+            squares(belief)
+        );
         let distance = found.compare(evidence, belief);
         let (under, over) = (distance.understated.0, distance.overstated.0);
         let _ =

@@ -2,7 +2,7 @@
 //!
 //! A world gives every person an outcome, so that a choice of n₁, n₂, … of the m people of a kind stands for
 //! m! / (n₁! n₂! …) worlds. Small parts of the evidence are counted exactly. In the others worlds are drawn, by several
-//! chains from worlds of their own ([`chain`] tells how they move). What comes of them is an estimate with a standard error.
+//! chains from worlds of their own (`worlds/chain.rs` tells how they move). What comes of them is an estimate with a standard error.
 //!
 //! # What the error is worth
 //! Every world can be reached from every other, and only how long it takes is in question. Rounds double until the error
