@@ -573,10 +573,12 @@ impl Plan {
                     return Estimate { interval: Some((0.0, shown(most))), ..none };
                 }
                 let mean = (value(sum) / value(count)).clamp(ends.0, ends.1);
-                let variance = (value(squares) / value(count) - mean * mean).clamp(0.0, most);
+                // No square is beyond this, however large the noise.
+                let reach = ends.0.abs().max(ends.1.abs()).powi(2);
+                let square = (value(squares) / value(count)).clamp(0.0, reach);
+                let variance = (square - mean * mean).clamp(0.0, most);
                 let people = around(count, alpha / 3.0);
                 let m = quotient(around(sum, alpha / 3.0), people, ends);
-                let reach = ends.0.abs().max(ends.1.abs()).powi(2);
                 let s = quotient(around(squares, alpha / 3.0), people, (0.0, reach));
                 // The square of the mean is least at 0 if the interval holds it.
                 let least = if m.0 <= 0.0 && m.1 >= 0.0 { 0.0 } else { m.0.abs().min(m.1.abs()).powi(2) };
