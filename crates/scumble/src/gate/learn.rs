@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use std::collections::BTreeMap;
 
 /// Reasons are given for so many kinds of people,
-const EXPLAINED: usize = 3;
+const EXPLAINED: usize = 10;
 /// chosen among so many of the worst,
 const LOOKED_AT: usize = 50;
 /// where no more facts than this are needed.
