@@ -20,6 +20,9 @@ const LOOKED_AT: usize = 50;
 /// where no more facts than this are needed.
 const FACTS: usize = 12;
 
+/// More undecided possibilities than this are left so, and said, unless beliefs are judged.
+const SOLVED: usize = 500_000;
+
 /// Beliefs are solved to about ten digits; what is no further than this above a threshold stands on it.
 const ROUNDING: f64 = 1e-9;
 
@@ -140,21 +143,22 @@ pub(super) fn look(
     adversary: Adversary,
 ) -> Result<Seen, Problem> {
     // First what flows alone prove, which is fast; only if that lets the release pass, everything that can be found out.
-    let quick = look_with(memory, gate, definetti, adversary.clone(), false)?;
-    if !quick.holds() && gate.posterior.is_none() {
+    let (quick, undecided) = look_with(memory, gate, definetti, adversary.clone(), false)?;
+    let settled = !quick.holds() || undecided == 0 || undecided > SOLVED;
+    if settled && gate.posterior.is_none() {
         return Ok(quick);
     }
-    look_with(memory, gate, definetti, adversary, true)
+    Ok(look_with(memory, gate, definetti, adversary, true)?.0)
 }
 
-/// The same, with or without beliefs and what their solution proves.
+/// The same, with or without beliefs and what their solution proves; and how many possibilities are undecided.
 fn look_with(
     memory: &Memory,
     gate: &Gate,
     definetti: Option<&Strongest>,
     adversary: Adversary,
     beliefs: bool,
-) -> Result<Seen, Problem> {
+) -> Result<(Seen, usize), Problem> {
     let releases = adversary.releases.clone();
     let (new, earlier) = (releases[releases.len() - 1], &releases[..releases.len() - 1]);
     let before = learn(memory, gate, earlier, beliefs)?;
@@ -221,7 +225,7 @@ fn look_with(
         seen.notes.extend(std::mem::take(&mut seen.broken).into_iter().map(|b| format!("not judged: {b}")));
         seen.breaches.clear();
     }
-    Ok(seen)
+    Ok((seen, after.forced.undecided.len()))
 }
 
 /// How many values earlier releases leave possible for the people of the new one.
@@ -381,12 +385,13 @@ fn learn(memory: &Memory, gate: &Gate, releases: &[usize], beliefs: bool) -> Res
     let wrong = |f| refused(memory, releases, &crowd, &evidence, &f);
     let wants = |panelist| beliefs && gate.posterior.is_some() && gate.panel.contains(&panelist);
     let first = forced(&evidence).map_err(|c| wrong(Failure::Contradiction(c)))?;
-    let (forced, beliefs) = if wants(Panelist::MaximumEntropy) || beliefs && !first.undecided.is_empty() {
-        let Inference { forced, beliefs } = infer(&evidence, &|_, _| ()).map_err(wrong)?;
-        (forced, Some(beliefs))
-    } else {
-        (first, None)
-    };
+    let (forced, beliefs) =
+        if wants(Panelist::MaximumEntropy) || beliefs && (1..=SOLVED).contains(&first.undecided.len()) {
+            let Inference { forced, beliefs } = infer(&evidence, &|_, _| ()).map_err(wrong)?;
+            (forced, Some(beliefs))
+        } else {
+            (first, None)
+        };
     let counted = wants(Panelist::Worlds).then(|| {
         let options = Options { budget: 0, ..Options::default() };
         worlds(&evidence, &forced.possible, &options, &|_, _| true)
