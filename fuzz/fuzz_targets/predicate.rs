@@ -21,7 +21,7 @@ fuzz_target!(|text: &str| {
             let sensitive = [Attribute::new("s", taxonomy)];
             let distributions = [Distribution::new(sensitive[0].taxonomy.clone(), vec![3, 4, 1])];
             let (quasi, attribute, population, shape) = (&[][..], 0, None, Shape::Regions);
-            let cx = Context { quasi, sensitive: &sensitive, distributions: &distributions, attribute, population, shape };
+            let cx = Context { quasi, sensitive: &sensitive, distributions: &distributions, attribute, population, shape, on: None };
             let histograms = vec![Histogram::dense(&[1, 2])];
             let class = EquivalenceClass { region: Vec::new(), count: 3, histograms };
             assert_eq!(model.judge(&cx, &class), model.judge(&cx, &class));
