@@ -4,7 +4,7 @@
 #[allow(dead_code)]
 mod place;
 
-use place::{Place, Random, pair, people, printed, seen};
+use place::{Place, Random, freeze, pair, people, printed, seen};
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -109,6 +109,7 @@ fn the_lock_of_a_killed_run_is_free() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it never gets the lock");
         std::thread::sleep(Duration::from_millis(1));
     }
+    freeze(&child);
     place.put("data.csv", small);
     let text = place.expect(2, &[&PUBLISH[..], &["--wait", "0"]].concat());
     let holder = format!("(scumble, process {} on ", child.id());

@@ -2,6 +2,8 @@
 
 #[path = "inference/entropy.rs"]
 mod entropy;
+#[path = "inference/even.rs"]
+mod even;
 #[path = "inference/forced.rs"]
 mod forced;
 #[path = "inference/lp.rs"]

@@ -285,3 +285,9 @@ name = "mondrian"
 [release]
 to = "out/release"
 "#;
+
+/// Stops a process where it is, so that it keeps what it holds and does not end before it is killed.
+pub fn freeze(child: &Child) {
+    let stopped = Command::new("kill").args(["-STOP", &child.id().to_string()]).status();
+    assert!(stopped.is_ok_and(|status| status.success()), "it is running");
+}

@@ -1,6 +1,6 @@
 //! Two who publish at once: one after the other, and the second is judged against the first.
 
-use crate::place::{Place, pair, people, printed};
+use crate::place::{Place, freeze, pair, people, printed};
 use std::fs::{self, File};
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,7 @@ fn the_lock_of_a_killed_run_is_free() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it never gets the lock");
         std::thread::sleep(Duration::from_millis(1));
     }
+    freeze(&child);
     place.put("data.csv", small);
     let text = place.expect(2, &["publish", "policy.toml", "--to", "out/b", "--wait", "0"]);
     assert!(text.contains(&note), "{text}");

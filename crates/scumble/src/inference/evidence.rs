@@ -196,6 +196,11 @@ impl Evidence {
     /// Kinds with one outcome are settled: they are in no part, and the facts are what the others must make up. `None` if
     /// the settled people alone break a fact, or a kind has no outcome.
     pub fn components(&self, possible: &[bool]) -> Option<Vec<Component>> {
+        self.components_of(possible, |_| true)
+    }
+
+    /// The parts of those kinds that are `wanted`, which must have nothing to do with the others.
+    pub(super) fn components_of(&self, possible: &[bool], wanted: impl Fn(u32) -> bool) -> Option<Vec<Component>> {
         let left = |kind: u32| self.outcomes_of(kind).filter(|&o| possible[o as usize]);
         let mut settled = vec![0u64; self.facts.len()];
         let mut sets = Sets::new(self.facts.len() + self.kinds.len());
@@ -210,6 +215,9 @@ impl Evidence {
                 continue;
             }
             open.push(kind);
+            if !wanted(kind) {
+                continue;
+            }
             for outcome in left(kind) {
                 self.facts_of(outcome).iter().for_each(|&f| sets.join(node(kind), f));
             }
@@ -221,12 +229,15 @@ impl Evidence {
         let mut part_of: HashMap<u32, usize> = HashMap::new();
         let mut parts: Vec<Vec<u32>> = Vec::new();
         for &kind in &open {
+            left(kind).for_each(|o| self.facts_of(o).iter().for_each(|&f| touched[f as usize] = true));
+            if !wanted(kind) {
+                continue;
+            }
             let part = *part_of.entry(sets.find(node(kind))).or_insert_with(|| {
                 parts.push(Vec::new());
                 parts.len() - 1
             });
             parts[part].push(kind);
-            left(kind).for_each(|o| self.facts_of(o).iter().for_each(|&f| touched[f as usize] = true));
         }
         let unmet = |f: usize| !touched[f] && settled[f] < self.facts[f].low;
         if (0..self.facts.len()).any(unmet) {
@@ -366,14 +377,14 @@ pub struct Component {
 }
 
 /// Disjoint sets.
-struct Sets(Vec<u32>);
+pub(super) struct Sets(Vec<u32>);
 
 impl Sets {
-    fn new(n: usize) -> Sets {
+    pub fn new(n: usize) -> Sets {
         Sets((0..n as u32).collect())
     }
 
-    fn find(&mut self, mut x: u32) -> u32 {
+    pub fn find(&mut self, mut x: u32) -> u32 {
         while self.0[x as usize] != x {
             self.0[x as usize] = self.0[self.0[x as usize] as usize];
             x = self.0[x as usize];
@@ -381,7 +392,7 @@ impl Sets {
         x
     }
 
-    fn join(&mut self, a: u32, b: u32) {
+    pub fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
         self.0[a.max(b) as usize] = a.min(b);
     }

@@ -1,11 +1,12 @@
 //! What no world allows, and what every world has.
 //!
 //! Counts come in families that count nobody twice: the people themselves, the facts of each release, what else is
-//! known. Two families make a transport network (see [`super::network`]), and what it fixes shrinks the others. This is
+//! known. Parts in which all values are alike need nothing else (see [`super::even`]). Two families make a transport network (see [`super::network`]), and what it fixes shrinks the others. This is
 //! repeated until nothing changes. It is complete for one release. With more, what is left falls into parts that have
 //! nothing to do with each other; small ones are decided by searching worlds (see [`super::search`]), in large ones the
 //! outcomes that are left are taken for possible, and that is said.
 
+use super::even::even;
 use super::evidence::{Component, Evidence, Source};
 use super::network::{HUB, Infeasible, Network, Node, OPEN, Progress, Work};
 use super::reasons::{Contradiction, Reasons};
@@ -92,9 +93,10 @@ pub(super) fn solve(evidence: &Evidence, search: bool) -> Result<Forced, (Seed, 
     if let Err(seed) = engine.run() {
         return Err((seed, engine.into_log()));
     }
+    let even = std::mem::take(&mut engine.even);
     let possible: Vec<bool> = engine.progress.fixed.iter().map(|&n| n > 0).collect();
     let mut forced = Forced { possible, undecided: Vec::new(), log: engine.into_log() };
-    let Some(parts) = evidence.components(&forced.possible) else {
+    let Some(parts) = evidence.components_of(&forced.possible, |kind| !even[kind as usize]) else {
         return Err((broken(evidence, &forced.possible), forced.log));
     };
     if !search {
@@ -200,6 +202,8 @@ const NOWHERE: u32 = u32::MAX;
 struct Engine<'a> {
     evidence: &'a Evidence,
     progress: Progress,
+    /// For each kind, whether it needs no network because all its values are alike.
+    even: Vec<bool>,
     /// For each kind how many outcomes are open.
     open: Vec<u32>,
     /// How it came to that; what is fixed is in `progress`.
@@ -222,7 +226,7 @@ impl<'a> Engine<'a> {
         let open = (0..evidence.kinds().len() as u32).map(|k| evidence.outcomes_of(k).len() as u32).collect();
         let stamps = vec![Log::NEVER; evidence.outcomes().len()];
         let log = Log { fixed: Vec::new(), stamps, passes: vec![(PEOPLE, PEOPLE)], family_of };
-        Engine { evidence, progress, open, log, pairs }
+        Engine { evidence, progress, even: even(evidence), open, log, pairs }
     }
 
     fn into_log(self) -> Log {
@@ -355,6 +359,9 @@ impl<'a> Engine<'a> {
         for outcome in 0..self.evidence.outcomes().len() as u32 {
             let people = self.progress.fixed[outcome as usize];
             if people == OPEN {
+                if self.even[self.progress.kind_of[outcome as usize] as usize] {
+                    continue;
+                }
                 let (left, right) = (self.node(outcome, left), self.node(outcome, right));
                 if left != HUB || right != HUB {
                     ends.push((left, right, outcome));

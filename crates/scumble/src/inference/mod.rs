@@ -5,6 +5,7 @@
 //! of consistent worlds, [`witness`] the published facts that give an inference.
 
 pub mod entropy;
+mod even;
 pub mod evidence;
 pub mod forced;
 mod infer;

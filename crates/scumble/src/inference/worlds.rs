@@ -1,7 +1,8 @@
 //! The share of worlds: if every world that meets all facts is as likely as any other, how likely is an outcome?
 //!
 //! A world gives every person an outcome, so that a choice of n₁, n₂, … of the m people of a kind stands for
-//! m! / (n₁! n₂! …) worlds. Small parts of the evidence are counted exactly. In the others worlds are drawn, by several
+//! m! / (n₁! n₂! …) worlds. Small parts of the evidence are counted exactly; where all values are alike, their shares are
+//! equal without counting. In the other parts worlds are drawn, by several
 //! chains from worlds of their own (`worlds/chain.rs` tells how they move). What comes of them is an estimate with a standard error.
 //!
 //! # What the error is worth
@@ -21,6 +22,7 @@
 
 use crate::algorithm::Progress;
 use crate::exact::Fraction;
+use crate::inference::even::even;
 use crate::inference::{Component, Evidence};
 use chain::Chain;
 use dashu_int::UBig;
@@ -55,7 +57,8 @@ pub struct Options {
     pub error: f64,
     /// How many steps for each person the search for a first world may take.
     pub search: u64,
-    /// A part is counted exactly if that takes at most so many states.
+    /// A part is counted exactly if that takes at most so many states. With none, worlds are drawn even where all values
+    /// are alike.
     pub states: usize,
 }
 
@@ -90,7 +93,7 @@ pub struct Worlds {
     pub fraction: Vec<Option<Fraction>>,
     /// Number of people about whom it is exact.
     pub exact: u64,
-    /// The natural logarithm of the number of worlds of all exact parts together.
+    /// The natural logarithm of the number of worlds of all parts together that were counted.
     pub log_worlds: f64,
     /// Number of people about whom nothing was found out: drawing was not asked for, or no world was found to begin with.
     pub unknown: u64,
@@ -155,7 +158,10 @@ pub fn worlds(
         }
     }
     let uncounted = parts.iter().enumerate().filter(|(i, _)| counted[*i].is_none());
-    let left: Vec<(u64, &Component)> = uncounted.map(|(i, part)| (i as u64, part)).collect();
+    let uncounted: Vec<(u64, &Component)> = uncounted.map(|(i, part)| (i as u64, part)).collect();
+    let (alike, left): (Vec<_>, Vec<_>) =
+        uncounted.into_iter().partition(|(_, part)| options.states > 0 && even(&part.evidence).iter().all(|&e| e));
+    alike.into_iter().for_each(|(_, part)| worlds.share_evenly(part));
     worlds.sample(&left, options, progress)?;
     Ok(worlds)
 }
@@ -197,6 +203,19 @@ impl Worlds {
             self.fraction[outcome as usize] = Some(share);
         }
         Ok(())
+    }
+
+    /// All values of a part are alike.
+    fn share_evenly(&mut self, part: &Component) {
+        for kind in 0..part.evidence.kinds().len() as u32 {
+            let outcomes = part.evidence.outcomes_of(kind);
+            let share = Fraction::new(1u32, outcomes.len() as u32);
+            for local in outcomes {
+                let outcome = part.outcomes[local as usize] as usize;
+                self.probability[outcome] = share.to_f64();
+                self.fraction[outcome] = Some(share.clone());
+            }
+        }
     }
 
     /// Estimates what was not counted.
