@@ -32,7 +32,7 @@ def install() -> str:
 
 def policy(source: Path, columns: dict[str, list[str]], synthetic: bool) -> str:
     """What may be asked of `source`; spending is recorded in the folder of the turn."""
-    lines = [f"source = {json.dumps(str(source))}", "[queries]", 'table = "adult"', 'file = "spent"',
+    lines = [f"source = {json.dumps(str(source))}", "[queries]", 'table = "adult"',
              "budget = { epsilon = 1000, delta = 1e-6 }"]
     if synthetic:
         lines += ["[queries.synthetic]", f"columns = {json.dumps(['age', *columns])}", "epsilon = 1",

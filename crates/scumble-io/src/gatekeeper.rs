@@ -165,7 +165,8 @@ impl Gatekeeper {
         Some(New { name, recipients, release: &made.release, people, groups, tags })
     }
 
-    /// Lets every adversary put the release together with what she has, and says whether it may pass.
+    /// Lets every adversary put the release together with what she has: whether it may pass, and the records of the
+    /// extract whose people it exposes.
     pub fn judge(
         &self,
         gate: &Gate,
@@ -173,36 +174,22 @@ impl Gatekeeper {
         new: &New<'_>,
         options: &Options<'_>,
         answer: &mut Published,
-    ) -> Result<bool, Problems> {
-        let mut passes = true;
-        for Sight { memory, seen, .. } in self.see(gate, extract, new, options)? {
+    ) -> Result<(bool, Vec<u32>), Problems> {
+        let (mut passes, mut records) = (true, Vec::new());
+        for Sight { memory, number_of, seen } in self.see(gate, extract, new, options)? {
             for seen in &seen {
                 passes &= seen.holds();
                 answer.reasons.extend(reasons(&memory.attribute, seen, options.show_values));
                 answer.gate.push(Passage::of(&memory, seen, options.show_values));
             }
             answer.attacks = gate.panel.iter().map(|p| p.name().to_owned()).collect();
-        }
-        Ok(passes)
-    }
-
-    /// The records of the extract whose people the release exposes.
-    pub fn exposed(
-        &self,
-        gate: &Gate,
-        extract: &Extract,
-        new: &New<'_>,
-        options: &Options<'_>,
-    ) -> Result<Vec<u32>, Problems> {
-        let mut records = Vec::new();
-        for Sight { memory, number_of, seen } in self.see(gate, extract, new, options)? {
             let mut exposed = vec![false; memory.people];
             seen.iter().flat_map(|s| &s.breaches).flat_map(|b| &b.people).for_each(|&p| exposed[p as usize] = true);
             records.extend((0u32..).zip(&number_of).filter(|(_, p)| exposed[**p as usize]).map(|(record, _)| record));
         }
         records.sort_unstable();
         records.dedup();
-        Ok(records)
+        Ok((passes, records))
     }
 
     /// What everybody learns, attribute by attribute; nothing where there is nothing to judge.

@@ -138,7 +138,7 @@ fn room(
         }
         let seed = options.seed.map(|s| s + room.releases);
         let carried = carry_out(policy, &base_of(path), seed, false, Some(keeper), options.watcher, &mut Clock::new())?;
-        let Carried { policy, extract, made, answer, seed } = carried;
+        let Carried { policy, extract, made, answer, seed, .. } = carried;
         let Some(made) = made else {
             room.more = false;
             room.because = answer.reasons.iter().map(|r| r.message.clone()).collect();
@@ -152,10 +152,10 @@ fn room(
             told.left = keeper.left(&new)?;
         }
         let mut verdict = Published { gate: Vec::new(), reasons: Vec::new(), ..answer };
-        if !keeper.judge(&policy.gate, &extract, &new, options, &mut verdict)? {
+        let (passes, exposed) = keeper.judge(&policy.gate, &extract, &new, options, &mut verdict)?;
+        if !passes {
             room.more = false;
             room.because = verdict.reasons.iter().map(|r| r.message.clone()).collect();
-            let exposed = keeper.exposed(&policy.gate, &extract, &new, options)?;
             room.exposed = exposed.len() as u64;
             room.cohorts = cohorts(&extract, &exposed);
             return Ok(room);

@@ -113,6 +113,8 @@ pub(crate) struct Carried {
     pub made: Option<Box<Made>>,
     pub answer: Published,
     pub seed: u64,
+    /// The records whose people the gate found exposed.
+    pub exposed: Vec<u32>,
 }
 
 /// Reads, anonymizes, judges and measures. `all` metrics are for comparisons. The outcome stays `refused` until the
@@ -176,7 +178,7 @@ pub(crate) fn carry_out(
     };
     clock.lap("judge");
     answer.seconds = clock.seconds.clone();
-    Ok(Carried { policy, extract, made, answer, seed })
+    Ok(Carried { policy, extract, made, answer, seed, exposed: Vec::new() })
 }
 
 /// Publishes, or says why not.
@@ -250,12 +252,15 @@ fn repaired(refused: &mut Carried, found: Vec<repair::Repaired>, options: &Optio
 
 impl Carried {
     /// Whether the gate lets it pass; the answer says what it saw.
-    fn pass(&mut self, keeper: &Gatekeeper, target: &Path, options: &Options<'_>) -> Result<bool, Problems> {
+    pub(crate) fn pass(&mut self, keeper: &Gatekeeper, target: &Path, options: &Options<'_>) -> Result<bool, Problems> {
         let Some(made) = &self.made else { return Ok(false) };
-        match keeper.new_release(&self.policy, &self.extract, made, target, self.seed) {
-            Some(new) => keeper.judge(&self.policy.gate, &self.extract, &new, options, &mut self.answer),
-            None => Ok(true),
-        }
+        let new = keeper.new_release(&self.policy, &self.extract, made, target, self.seed);
+        let Some(new) = new else { return Ok(true) };
+        self.answer.gate.clear();
+        self.answer.reasons.clear();
+        let (passes, exposed) = keeper.judge(&self.policy.gate, &self.extract, &new, options, &mut self.answer)?;
+        self.exposed = exposed;
+        Ok(passes)
     }
 
     /// Announces, writes and confirms a release that passed; nothing if it was overtaken.
@@ -267,7 +272,7 @@ impl Carried {
         options: &Options<'_>,
         mut clock: Clock,
     ) -> Result<Option<Published>, Problems> {
-        let Carried { policy, extract, made, mut answer, seed } = self;
+        let Carried { policy, extract, made, mut answer, seed, .. } = self;
         let Some(made) = made else { return Ok(Some(answer)) };
         answer.outcome = if options.dry_run { "would publish" } else { "published" };
         if options.show_values {

@@ -1,18 +1,18 @@
 //! When the gate refuses: the cheapest change found that passes.
 //!
 //! A candidate is a change of the policy (another algorithm, a stronger parameter, a column not published) or of what was
-//! made (groups merged, people left out). Each is carried out, judged by the models and by the gate; those that pass are
+//! made (a column coarsened, groups merged, people left out). Each is carried out, judged by the models and by the gate; those that pass are
 //! ranked by what the recipient loses: how far estimates of random COUNT queries are from the truth, where a query about a
 //! column that is no longer there counts as wholly wrong.
 
-use crate::answer::{Published, Remedy};
+use crate::answer::Remedy;
 use crate::compare::RANDOM;
 use crate::gatekeeper::Gatekeeper;
 use crate::publisher::{Carried, Clock, Options, carry_out};
+use crate::write::Rows;
 use hashbrown::HashSet;
 use scumble::catalogue::{ALGORITHMS, Parameters};
 use scumble::class::Run;
-use scumble::gate::Gate;
 use scumble::policy::{AlgorithmChoice, Policy};
 use scumble::problem::Problems;
 use scumble::publish::{Made, Outcome, judge, make, measure};
@@ -57,7 +57,7 @@ pub(crate) fn repair(job: &Job<'_>, refused: &Carried) -> Result<Vec<Repaired>, 
     let queries = questions(&refused.extract.table);
     let mut found: Vec<Repaired> = Vec::new();
     let changes = changes(&refused.policy);
-    let all = changes.len() as u64 + 2;
+    let all = changes.len() as u64 + 3;
     job.options.watcher.phase("looking for a release that passes");
     let patience = || begun.elapsed() < PATIENCE[usize::from(job.options.repair)];
     for (i, change) in changes.into_iter().enumerate() {
@@ -67,6 +67,8 @@ pub(crate) fn repair(job: &Job<'_>, refused: &Carried) -> Result<Vec<Repaired>, 
         job.options.watcher.at(i as u64, all);
         found.extend(job.policy_changed(&change, &queries)?);
     }
+    job.options.watcher.at(all - 3, all);
+    found.extend(job.coarsened(refused, &queries, &patience)?);
     if patience() {
         job.options.watcher.at(all - 2, all);
         found.extend(job.merged(refused, &queries)?);
@@ -165,13 +167,56 @@ impl Job<'_> {
         Ok(self.passes(carried, what, queries)?.ok().map(|repaired| *repaired))
     }
 
+    /// Publishes a column of the refused release no finer than at a level of its taxonomy: the lowest that passes, for each
+    /// column. An anatomized release has the same groups whatever its columns say.
+    fn coarsened(
+        &self,
+        refused: &Carried,
+        queries: &[Query],
+        patience: &dyn Fn() -> bool,
+    ) -> Result<Vec<Repaired>, Problems> {
+        let mut found = Vec::new();
+        let made = refused.made.as_deref().map(|made| &made.form);
+        let Some(Form::Generalized(form)) = made.filter(|form| has_regions(form)) else { return Ok(found) };
+        let table = &refused.extract.table;
+        for (column, attribute) in table.quasi.iter().enumerate() {
+            let mut spare = None;
+            // The highest level says nothing.
+            for level in (1..attribute.taxonomy.levels()).take_while(|_| patience()) {
+                let classes = coarsen(table, form, column, level);
+                if classes.classes.len() == form.classes.len() {
+                    continue;
+                }
+                let mut carried = match spare.take() {
+                    Some(carried) => carried,
+                    None => self.again(refused)?,
+                };
+                if !self.remake(&mut carried, Form::Generalized(classes)) {
+                    spare = Some(carried);
+                    continue;
+                }
+                let what = format!("the column `{}` no finer than level {level} of its taxonomy", attribute.name);
+                match self.passes(carried, what, queries)? {
+                    Ok(repaired) => {
+                        found.push(*repaired);
+                        break;
+                    }
+                    Err(refused) => spare = Some(*refused),
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// Merges the groups of the people who are exposed with their neighbours until the gate is content.
     fn merged(&self, refused: &Carried, queries: &[Query]) -> Result<Option<Repaired>, Problems> {
         let mut carried = self.again(refused)?;
+        carried.exposed.clone_from(&refused.exposed);
         let mut merged = 0;
         for _ in 0..ROUNDS {
-            let exposed = self.exposed_groups(&carried)?;
             let Some(made) = carried.made.take() else { return Ok(None) };
+            let class_of = Rows::new(&carried.extract, &made.form, &carried.extract.layout, carried.seed).class_of();
+            let exposed = carried.exposed.iter().map(|&r| class_of[r as usize]).collect();
             let Some((form, n)) = merge(&carried.extract.table, made.form, &exposed) else { return Ok(None) };
             merged += n;
             if !self.remake(&mut carried, form) {
@@ -189,15 +234,13 @@ impl Job<'_> {
     /// Leaves the people out who are exposed, and whoever is exposed then, until the gate is content.
     fn left_out(&self, refused: &Carried, queries: &[Query]) -> Result<Option<Repaired>, Problems> {
         let mut carried = self.again(refused)?;
+        carried.exposed.clone_from(&refused.exposed);
         let mut gone: HashSet<u32> = HashSet::new();
         for _ in 0..ROUNDS {
-            let exposed = self.exposed_records(&carried)?;
-            if exposed.iter().all(|record| gone.contains(record)) {
-                return Ok(None);
-            }
-            gone.extend(exposed);
+            let before = gone.len();
+            gone.extend(carried.exposed.iter().copied());
             // More than a tenth is no repair.
-            if 10 * gone.len() > carried.extract.row_of.len() {
+            if gone.len() == before || 10 * gone.len() > carried.extract.row_of.len() {
                 return Ok(None);
             }
             carried.extract.left_out = gone.iter().copied().collect();
@@ -238,39 +281,16 @@ impl Job<'_> {
 
     /// The change, if the gate lets it pass; otherwise what was given.
     fn passes(&self, mut carried: Carried, what: String, queries: &[Query]) -> Result<Passed, Problems> {
-        let Some(made) = &carried.made else { return Ok(Err(Box::new(carried))) };
-        let new = self.keeper.new_release(&carried.policy, &carried.extract, made, self.target, carried.seed);
-        let Some(new) = new else { return Ok(Err(Box::new(carried))) };
-        let mut answer = Published { gate: Vec::new(), reasons: Vec::new(), ..carried.answer.clone() };
-        if !self.keeper.judge(&carried.policy.gate, &carried.extract, &new, self.options, &mut answer)? {
-            return Ok(Err(Box::new(carried)));
-        }
+        let passes = carried.made.is_some() && carried.pass(self.keeper, self.target, self.options)?;
+        let Some(made) = carried.made.as_ref().filter(|_| passes) else { return Ok(Err(Box::new(carried))) };
         let remedy = Remedy {
             what,
             loss: loss(&carried.extract.table, &made.release, queries),
-            gcp: answer.utility.get("gcp").copied(),
-            suppressed: answer.suppressed,
+            gcp: carried.answer.utility.get("gcp").copied(),
+            suppressed: carried.answer.suppressed,
             applied: false,
         };
-        carried.answer = answer;
         Ok(Ok(Box::new(Repaired { carried, remedy })))
-    }
-
-    /// The groups of those who are exposed.
-    fn exposed_groups(&self, carried: &Carried) -> Result<HashSet<u32>, Problems> {
-        let Some(made) = &carried.made else { return Ok(HashSet::new()) };
-        let new = self.keeper.new_release(&carried.policy, &carried.extract, made, self.target, carried.seed);
-        let records = self.exposed_records(carried)?;
-        Ok(new.map_or_else(HashSet::new, |n| records.iter().map(|&r| n.groups[r as usize]).collect()))
-    }
-
-    fn exposed_records(&self, carried: &Carried) -> Result<Vec<u32>, Problems> {
-        let Some(made) = &carried.made else { return Ok(Vec::new()) };
-        let gate: &Gate = &carried.policy.gate;
-        match self.keeper.new_release(&carried.policy, &carried.extract, made, self.target, carried.seed) {
-            Some(new) => self.keeper.exposed(gate, &carried.extract, &new, self.options),
-            None => Ok(Vec::new()),
-        }
     }
 }
 
@@ -291,53 +311,64 @@ fn loss(table: &Table, release: &Release, queries: &[Query]) -> f64 {
     answered * errors(&bound, table, release).median + (1.0 - answered)
 }
 
+/// Whether it tells regions of the table's own attributes, which can be made larger.
+fn has_regions(form: &Form) -> bool {
+    matches!(form, Form::Generalized(form) if form.shape == Shape::Regions && form.quasi.is_none())
+}
+
+/// The same classes with a column no finer than at a level of its taxonomy.
+fn coarsen(table: &Table, form: &Generalized, column: usize, level: usize) -> Generalized {
+    let taxonomy = &table.quasi[column].taxonomy;
+    let coarser = |class: &Members| {
+        let mut class = class.clone();
+        let run = class.region[column];
+        let (first, last) = (taxonomy.at_level(run.first, level), taxonomy.at_level(run.last, level));
+        class.region[column] = taxonomy.cover(Run::new(first.first.min(last.first), first.last.max(last.last)));
+        class
+    };
+    let classes = form.classes.iter().map(coarser).collect();
+    Generalized { notes: form.notes.clone(), ..Generalized::new(classes, form.suppressed.clone()) }
+}
+
 /// Merges these groups with the ones beside them; how many, or `None` if none can be.
 fn merge(table: &Table, form: Form, groups: &HashSet<u32>) -> Option<(Form, usize)> {
-    match form {
-        Form::Generalized(form) if form.shape == Shape::Regions && form.quasi.is_none() => {
-            let mut kept: Vec<Members> = Vec::new();
-            let (mut merged, mut pending) = (0, false);
-            for (i, class) in (0u32..).zip(form.classes) {
-                let exposed = groups.contains(&i);
-                match kept.last_mut().filter(|_| exposed || pending) {
-                    Some(last) => {
-                        last.region = union(table, &last.region, &class.region);
-                        last.members.extend(class.members);
-                        merged += 1;
-                        pending = false;
-                    }
-                    None => {
-                        // The first has nobody before it.
-                        pending = exposed;
-                        kept.push(class);
-                    }
-                }
-            }
-            let form = Generalized { notes: form.notes, ..Generalized::new(kept, form.suppressed) };
-            (merged > 0).then_some((Form::Generalized(form), merged))
+    let has_regions = has_regions(&form);
+    let (form, merged) = match form {
+        Form::Generalized(form) if has_regions => {
+            let (kept, merged) = join_neighbours(form.classes, groups, |last, next| {
+                last.region = union(table, &last.region, &next.region);
+                last.members.extend(next.members);
+            });
+            (Form::Generalized(Generalized { notes: form.notes, ..Generalized::new(kept, form.suppressed) }), merged)
         }
         Form::Anatomized(mut form) if form.counterfeits.is_empty() => {
-            let mut kept: Vec<Vec<Member>> = Vec::new();
-            let (mut merged, mut pending) = (0, false);
-            for (i, group) in (0u32..).zip(form.groups) {
-                let exposed = groups.contains(&i);
-                match kept.last_mut().filter(|_| exposed || pending) {
-                    Some(last) => {
-                        last.extend(group);
-                        merged += 1;
-                        pending = false;
-                    }
-                    None => {
-                        pending = exposed;
-                        kept.push(group);
-                    }
-                }
-            }
+            let (kept, merged) = join_neighbours(form.groups, groups, |last, next| last.extend(next));
             form.groups = kept;
-            (merged > 0).then_some((Form::Anatomized(form), merged))
+            (Form::Anatomized(form), merged)
         }
-        _ => None,
+        _ => return None,
+    };
+    (merged > 0).then_some((form, merged))
+}
+
+/// Joins the groups with these numbers to the ones before them; the first, which has nobody before it, to the next.
+fn join_neighbours<T>(all: Vec<T>, numbers: &HashSet<u32>, join: impl Fn(&mut T, T)) -> (Vec<T>, usize) {
+    let (mut kept, mut merged, mut pending): (Vec<T>, _, _) = (Vec::new(), 0, false);
+    for (i, group) in (0u32..).zip(all) {
+        let exposed = numbers.contains(&i);
+        match kept.last_mut().filter(|_| exposed || pending) {
+            Some(last) => {
+                join(last, group);
+                merged += 1;
+                pending = false;
+            }
+            None => {
+                pending = exposed;
+                kept.push(group);
+            }
+        }
     }
+    (kept, merged)
 }
 
 /// The least region that can be published and covers both.
