@@ -220,7 +220,8 @@ fn attempt(path: &Path, options: &Options<'_>) -> Result<Option<Published>, Prob
     if !passes {
         let name = path.display().to_string();
         let job = repair::Job { policy: (&name, &text), base: &base, target: &target, keeper: &keeper, options };
-        let found = repair::repair(&job, &carried)?;
+        let (found, note) = repair::repair(&job, &carried)?;
+        carried.answer.warnings.extend(note);
         clock.lap("repair");
         match repaired(&mut carried, found, options) {
             Some(other) => carried = other,

@@ -23,8 +23,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// No further candidate is begun after so long; more time is taken if the best is to be published.
-const PATIENCE: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(600)];
+/// No further candidate is begun after so long, if nothing was found yet or something was;
+const PATIENCE: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(20)];
+/// or if the best is to be published.
+const THOROUGH: Duration = Duration::from_secs(600);
 
 /// Groups are merged, and people left out, so often before it is given up.
 const ROUNDS: usize = 6;
@@ -51,35 +53,49 @@ pub(crate) struct Job<'a> {
     pub options: &'a Options<'a>,
 }
 
-/// Looks for changes that pass, the cheapest first.
-pub(crate) fn repair(job: &Job<'_>, refused: &Carried) -> Result<Vec<Repaired>, Problems> {
+/// Looks for changes that pass, the cheapest first; and what should be said of the search.
+pub(crate) fn repair(job: &Job<'_>, refused: &Carried) -> Result<(Vec<Repaired>, Option<String>), Problems> {
     let begun = Instant::now();
     let queries = questions(&refused.extract.table);
     let mut found: Vec<Repaired> = Vec::new();
     let changes = changes(&refused.policy);
     let all = changes.len() as u64 + 3;
     job.options.watcher.phase("looking for a release that passes");
-    let patience = || begun.elapsed() < PATIENCE[usize::from(job.options.repair)];
-    for (i, change) in changes.into_iter().enumerate() {
-        if !patience() {
+    let limit = |found: usize| if job.options.repair { THOROUGH } else { PATIENCE[usize::from(found > 0)] };
+    let patient = |found: &[Repaired]| begun.elapsed() < limit(found.len());
+    for (i, change) in (0u64..).zip(changes) {
+        if !patient(&found) {
             break;
         }
-        job.options.watcher.at(i as u64, all);
+        job.options.watcher.at(i, all);
         found.extend(job.policy_changed(&change, &queries)?);
     }
-    job.options.watcher.at(all - 3, all);
-    found.extend(job.coarsened(refused, &queries, &patience)?);
-    if patience() {
-        job.options.watcher.at(all - 2, all);
-        found.extend(job.merged(refused, &queries)?);
+    let steps: [&Step<'_>; 3] = [
+        &|found| job.coarsened(refused, &queries, &|| patient(found)),
+        &|_| Ok(job.merged(refused, &queries)?.into_iter().collect()),
+        &|_| Ok(job.left_out(refused, &queries)?.into_iter().collect()),
+    ];
+    for (i, step) in (all - 3..).zip(steps) {
+        if patient(&found) {
+            job.options.watcher.at(i, all);
+            let more = step(&found)?;
+            found.extend(more);
+        }
     }
-    if patience() {
-        job.options.watcher.at(all - 1, all);
-        found.extend(job.left_out(refused, &queries)?);
-    }
+    let longer = if job.options.repair { "" } else { "; `--repair` looks for longer" };
+    let seconds = limit(found.len()).as_secs();
+    let note = match (found.is_empty(), patient(&found)) {
+        (true, true) => Some("no change was found that passes".to_owned()),
+        (true, false) => Some(format!("no change was found within {seconds} s that passes{longer}")),
+        (false, false) => Some(format!("changes were looked for during {seconds} s{longer}")),
+        (false, true) => None,
+    };
     found.sort_by(|a, b| a.remedy.loss.total_cmp(&b.remedy.loss).then(a.remedy.suppressed.cmp(&b.remedy.suppressed)));
-    Ok(found)
+    Ok((found, note))
 }
+
+/// A step of the search, which knows what was found so far.
+type Step<'a> = dyn Fn(&[Repaired]) -> Result<Vec<Repaired>, Problems> + 'a;
 
 /// A change of the policy.
 enum Change {
@@ -105,6 +121,11 @@ fn changes(policy: &Policy) -> Vec<Change> {
                 changes.push(Change::Algorithm(name, BTreeMap::from([(key.to_owned(), l.to_string())])));
             }
         }
+    }
+    // Groups of earlier releases stay together: what a generalized release can do.
+    let keeping = own.get("keep").is_some_and(|keep| keep == "groups");
+    if policy.sensitive().next().is_some() && !(policy.algorithm.name == "mondrian" && keeping) {
+        changes.push(Change::Algorithm("mondrian", BTreeMap::from([("keep".to_owned(), "groups".to_owned())])));
     }
     if let Some((key, value)) = ["l", "m"].iter().find_map(|key| Some((key, number(key)?))) {
         for times in [2, 4] {

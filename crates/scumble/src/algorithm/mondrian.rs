@@ -18,6 +18,10 @@
 //!   where is decided by the seed.
 //! - `recoding = "tight"` publishes the range of the values that occur in the class (or the lowest taxonomy node over
 //!   them); `"region"` publishes the region that the cuts left, which says less about the people in it.
+//! - `keep = "groups"` publishes again: people who were last seen in one group of an earlier release stay together. Such
+//!   a group is cut as if all of it stood in its middle, so regions may overlap. If nobody comes or leaves, every class
+//!   is a union of earlier groups, and the release says nothing that was not said before; otherwise the gate judges what
+//!   comes and goes.
 //!
 //! ## Guarantee
 //! Every class keeps every model of the policy: cuts are made only if all parts do. If even the whole table does not,
@@ -39,6 +43,8 @@
 use super::{Algorithm, Goal, Progress, Refusal};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram, Run};
+use crate::history::History;
+use crate::problem::Problem;
 use crate::release::{Form, Generalized, Member, Members};
 use crate::table::{Attribute, Table, Tally};
 use rand::SeedableRng;
@@ -69,11 +75,24 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
             default: Some("tight"),
             about: "publish the range of the records, or the region of the cuts",
         },
+        Parameter {
+            name: "keep",
+            kind: Kind::Choice(&["nothing", "groups"]),
+            default: Some("nothing"),
+            about: "whether people of one group of an earlier release stay together",
+        },
     ],
     build: |p| {
         let relaxed = p.word("partition") == "relaxed";
         let median_only = p.word("cut") == "median";
-        Ok(Box::new(Mondrian { relaxed, median_only, tight: p.word("recoding") == "tight" }))
+        let (tight, keep) = (p.word("recoding") == "tight", p.word("keep") == "groups");
+        if keep && (relaxed || !tight) {
+            return Err(Problem::new(
+                "`keep = \"groups\"` goes with `partition = \"strict\"` and `recoding = \"tight\"` only",
+            )
+            .hint("leave these two out"));
+        }
+        Ok(Box::new(Mondrian { relaxed, median_only, tight, keep }))
     },
 };
 
@@ -81,12 +100,17 @@ struct Mondrian {
     relaxed: bool,
     median_only: bool,
     tight: bool,
+    keep: bool,
 }
 
 /// Parts with fewer rows than this are not worth handing to another thread.
 const ALONE: usize = 2048;
 
 impl Algorithm for Mondrian {
+    fn remembers(&self) -> bool {
+        self.keep
+    }
+
     fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
         if table.rows() == 0 {
             return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
@@ -129,6 +153,19 @@ impl Job<'_> {
         self.table.quasi.len()
     }
 
+    /// What earlier releases said, if their groups are kept.
+    fn past(&self) -> Option<&History> {
+        self.table.past.as_ref().filter(|_| self.how.keep)
+    }
+
+    /// The code of a row itself, which may be cut elsewhere for the sake of its group.
+    fn own(&self, row: &[u32], dim: usize) -> u32 {
+        match self.past() {
+            Some(_) => self.table.quasi_codes[dim][row[self.dims()] as usize],
+            None => row[dim],
+        }
+    }
+
     /// Words per row: one code per quasi-identifier, the number of the row, its count.
     ///
     /// Rows are moved as a whole when a part is cut, so that a part is always a stretch of memory: reading codes
@@ -140,8 +177,13 @@ impl Job<'_> {
     fn pack(&self, seed: u64) -> Vec<u32> {
         let t = self.table;
         let mut rows = Vec::with_capacity(t.rows() * self.stride());
+        let middles = self.past().map(|past| (past, middles(t, past)));
         let mut push = |row: usize, count: u32| {
-            rows.extend(t.quasi_codes.iter().map(|codes| codes[row]));
+            let group = middles.as_ref().and_then(|(past, middles)| Some(&middles[past.group_of(row)?]));
+            match group {
+                Some(middle) => rows.extend_from_slice(middle),
+                None => rows.extend(t.quasi_codes.iter().map(|codes| codes[row])),
+            }
             rows.extend([row as u32, count]);
         };
         if self.how.relaxed {
@@ -190,9 +232,10 @@ impl Job<'_> {
         let mut tight: Vec<Run> = Vec::new();
         for row in rows {
             if tight.is_empty() {
-                tight = row[..self.dims()].iter().map(|&c| Run::new(c, c)).collect();
+                tight = (0..self.dims()).map(|d| self.own(row, d)).map(|c| Run::new(c, c)).collect();
             }
-            for (run, &code) in tight.iter_mut().zip(row) {
+            for (d, run) in tight.iter_mut().enumerate() {
+                let code = self.own(row, d);
                 run.first = run.first.min(code);
                 run.last = run.last.max(code);
             }
@@ -435,7 +478,13 @@ impl Job<'_> {
     }
 
     fn leaf(&self, rows: &[u32], tight: &[Run], region: &[Run]) -> Members {
-        let runs = if self.how.tight { tight } else { region };
+        let region = match self.past() {
+            Some(_) => self.shown(rows.chunks_exact(self.stride())).into(),
+            None => {
+                let runs = if self.how.tight { tight } else { region };
+                self.table.quasi.iter().zip(runs).map(|(a, &run)| a.taxonomy.cover(run)).collect()
+            }
+        };
         let (id, n) = (self.dims(), self.dims() + 1);
         let mut members: Vec<Member> =
             rows.chunks_exact(self.stride()).map(|row| Member { row: row[id], count: row[n] }).collect();
@@ -448,9 +497,32 @@ impl Job<'_> {
                 }
             });
         }
-        let region = self.table.quasi.iter().zip(runs).map(|(a, &run)| a.taxonomy.cover(run)).collect();
         Members { region, members }
     }
+}
+
+/// The median code of each earlier group's people who are here, per quasi-identifier.
+fn middles(table: &Table, past: &History) -> Vec<Vec<u32>> {
+    let mut middles = vec![Vec::with_capacity(table.quasi.len()); past.groups.len()];
+    for codes in &table.quasi_codes {
+        let mut seen: Vec<(usize, u32, u32)> =
+            (0..table.rows()).filter_map(|row| Some((past.group_of(row)?, codes[row], table.counts[row]))).collect();
+        seen.sort_unstable();
+        // Nobody of some groups may be left; nobody asks for their middle.
+        middles.iter_mut().for_each(|m| m.push(0));
+        for group in seen.chunk_by(|a, b| a.0 == b.0) {
+            let all: u64 = group.iter().map(|&(.., n)| u64::from(n)).sum();
+            let mut before = 0;
+            let half = |&&(.., n): &&(usize, u32, u32)| {
+                before += u64::from(n);
+                2 * before >= all
+            };
+            if let (Some(&(_, code, _)), Some(last)) = (group.iter().find(half), middles[group[0].0].last_mut()) {
+                *last = code;
+            }
+        }
+    }
+    middles
 }
 
 /// Moves the rows that satisfy the predicate to the front; where the others begin, in words.

@@ -1,11 +1,12 @@
 //! Laws of re-publication: series of releases about people who come, leave and return.
 
 use super::algorithms::{Law, check, everybody_is_somewhere};
-use super::cases::{algorithm, draws, requirements};
+use super::cases::{algorithm, draws, k_anonymity, requirements};
 use proptest::prelude::*;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use scumble::algorithm::Requirement;
 use scumble::attack::{Knowledge, Membership, Scene};
 use scumble::catalogue::ALGORITHMS;
 use scumble::encode::{encode, encode_guard};
@@ -16,7 +17,7 @@ use scumble::inference::{Evidence, Located, infer};
 use scumble::problem::Problem;
 use scumble::publish::{Outcome, judge, make};
 use scumble::register::{Register, RegisterColumn};
-use scumble::release::{Form, Release};
+use scumble::release::{Form, Member, Release};
 use scumble::table::{Attribute, Table};
 use scumble::taxonomy::Rule;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,20 +98,35 @@ impl Series {
         given: &[(&str, &str)],
         seed: u64,
     ) -> Result<(), Vec<Problem>> {
+        self.publish_with(present, &[], name, given, seed)
+    }
+
+    /// The same with promises.
+    fn publish_with(
+        &mut self,
+        present: &[usize],
+        requirements: &[Requirement],
+        name: &str,
+        given: &[(&str, &str)],
+        seed: u64,
+    ) -> Result<(), Vec<Problem>> {
         let (table, row_of) = self.table(present);
         let entry = ALGORITHMS.iter().find(|e| e.name == name).expect("is in the catalogue");
         let given = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let how = algorithm(entry, &given).expect("the parameters are right");
-        let made = match make(&table, &*how, &[], seed, &|_, _| true) {
+        let made = match make(&table, &*how, requirements, seed, &|_, _| true) {
             Outcome::Made(made) => made,
             Outcome::Refused(reasons) => return Err(reasons),
         };
         everybody_is_somewhere(&table, &made.form).expect("everybody once");
-        let Form::Anatomized(form) = &made.form else { panic!("it should not generalize") };
+        let groups: Vec<&Vec<Member>> = match &made.form {
+            Form::Anatomized(form) => form.groups.iter().collect(),
+            Form::Generalized(form) => form.classes.iter().map(|class| &class.members).collect(),
+        };
         let mut of_row: Vec<Vec<usize>> = vec![Vec::new(); table.rows()];
         present.iter().zip(&row_of).for_each(|(&p, &row)| of_row[row as usize].push(p));
         let mut group_of = BTreeMap::new();
-        for (group, members) in (0u32..).zip(&form.groups) {
+        for (group, members) in (0u32..).zip(groups) {
             for m in members {
                 let queue = &mut of_row[m.row as usize];
                 group_of.extend(queue.split_off(queue.len() - m.count as usize).into_iter().map(|p| (p, group)));
@@ -139,6 +155,18 @@ impl Series {
         }
         let groups: Vec<Vec<Vec<(u32, u64)>>> = releases.iter().map(|r| r.values.clone()).collect();
         (Evidence::new(&groups, kinds), everybody)
+    }
+
+    /// What is believed of everybody's values after all releases.
+    fn beliefs(&self) -> Vec<Vec<f64>> {
+        let (evidence, everybody) = self.evidence(&self.releases);
+        let found = infer(&evidence, &|_, _| ()).expect("there is a world");
+        let of = |kind: u32| {
+            let mut beliefs = vec![0.0; VALUES as usize];
+            found.beliefs.values(&evidence, kind).for_each(|(v, p)| beliefs[v as usize] = p);
+            beliefs
+        };
+        (0..everybody.len() as u32).map(of).collect()
     }
 
     /// Who may be in the next release: some of the newest leave, some of those who left return, and some are new.
@@ -449,6 +477,39 @@ fn counterfeits_are_strangers_to_an_adversary() {
             assert!(beliefs.len() == 3 && beliefs.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-9), "{beliefs:?}");
         }
     }
+}
+
+/// People of one earlier group stay together, whoever comes and leaves; if nobody does, nothing more is learnt.
+#[test]
+fn mondrian_keeps_groups_together() {
+    check(80, (any::<u64>(), 2u64..5), |(seed, k)| {
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+        let mut series = Series::default();
+        let keep = [("keep", "groups")];
+        let (_, present) = series.next(40, rng);
+        series.publish_with(&present, &[k_anonymity(2)], "mondrian", &keep, seed).expect("enough people");
+        let alone = series.beliefs();
+        series.publish_with(&present, &[k_anonymity(k)], "mondrian", &keep, seed).expect("enough people");
+        for (before, after) in alone.iter().zip(series.beliefs()) {
+            prop_assert!(before.iter().zip(&after).all(|(a, b)| (a - b).abs() < 1e-7), "{:?} {:?}", before, after);
+        }
+        for _ in 0..3 {
+            let (mut present, new) = series.next(10, rng);
+            present.extend(new);
+            let before: Vec<_> = present.iter().map(|&p| series.last_seen(p)).collect();
+            if series.publish_with(&present, &[k_anonymity(k)], "mondrian", &keep, seed).is_err() {
+                prop_assert!((present.len() as u64) < k);
+                return Ok(());
+            }
+            let now = &series.releases.last().expect("just published").group_of;
+            let mut place: BTreeMap<(usize, u32), u32> = BTreeMap::new();
+            for (p, seen) in present.iter().zip(before) {
+                let Some(seen) = seen else { continue };
+                prop_assert_eq!(*place.entry(seen).or_insert(now[p]), now[p], "a group was divided");
+            }
+        }
+        Ok(())
+    });
 }
 
 /// With a past as without one: everything that is promised is kept, or it is refused.
