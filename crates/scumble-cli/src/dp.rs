@@ -152,6 +152,10 @@ fn text(a: &Answered) -> String {
     let at = if a.cost.delta > 0.0 { format!(" at δ = {:e}", a.cost.delta) } else { String::new() };
     let _ = writeln!(out, "Protected: {}; neighbours: {}.", a.unit, a.neighbours);
     let _ = writeln!(out, "Cost of all: {cost}{at}{}.", a.cost.by.map_or(String::new(), |by| format!(" ({by})")));
+    for set in &a.together {
+        let numbers: Vec<String> = set.iter().map(ToString::to_string).collect();
+        let _ = writeln!(out, "Paid once: questions {}, which are about different people.", numbers.join(", "));
+    }
     if let Some(meaning) = &a.cost.meaning {
         let half = 100.0 * meaning.half_becomes;
         let _ = writeln!(

@@ -16,6 +16,7 @@ use rand_chacha::ChaCha20Rng;
 use scumble::dp::accountant::{Spend, bounds, total};
 use scumble::dp::budget::Limit;
 use scumble::dp::dice::Fair;
+use scumble::dp::parallel::bill;
 use scumble::dp::query::{Item, Keys, Noise, NoiseKind, Plan, Price};
 use scumble::dp::semantics::{by_odds, posterior_at_most, proposition_15};
 use scumble::dp::sql;
@@ -69,6 +70,9 @@ pub struct Answered {
     pub answers: Vec<Answer>,
     /// What the questions cost together.
     pub cost: Cost,
+    /// Numbers of questions that are about different people and paid once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub together: Vec<Vec<usize>>,
     /// The budget after them.
     pub budgets: Vec<Balance>,
     /// Why it was refused.
@@ -199,10 +203,10 @@ pub fn ask(path: &Path, options: &Options<'_>) -> Result<Answered, Problems> {
     let names = columns::header(&source, &read)?;
     check_columns(&queries, &names, options.recipient.as_deref())?;
     let plans = plans(&queries, &names, options)?;
-    let spends: Vec<Vec<Spend>> = plans.iter().map(Plan::spends).collect();
+    let bill = bill(&plans, queries.person.is_none());
     let purse = LedgerPurse::new(&base, &queries)?;
     let tab = tab(&source, &queries, options.recipient.clone());
-    let all: Vec<Spend> = spends.concat();
+    let all = bill.spends;
     let mut answered = Answered {
         version: VERSION,
         outcome: "would answer",
@@ -211,6 +215,7 @@ pub fn ask(path: &Path, options: &Options<'_>) -> Result<Answered, Problems> {
         confidence: options.confidence,
         answers: plans.iter().map(described).collect(),
         cost: cost(&all, &queries.budget),
+        together: bill.together.into_iter().map(|set| set.into_iter().map(|i| i + 1).collect()).collect(),
         budgets: Vec::new(),
         reasons: Vec::new(),
         warnings: warnings(&queries, options.seed),

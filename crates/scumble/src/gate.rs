@@ -10,9 +10,11 @@
 
 mod learn;
 mod memory;
+mod reasons;
 
-pub use learn::{Breach, Reason, Seen, What};
+pub use learn::{Breach, Seen, What};
 pub use memory::{Adversary, Memory, Remembered, adversaries};
+pub use reasons::Reason;
 
 use crate::exact::Ratio;
 use crate::problem::Problem;

@@ -6,6 +6,8 @@ mod accounting;
 mod games;
 #[path = "dp/made_up.rs"]
 mod made_up;
+#[path = "dp/parallel.rs"]
+mod parallel;
 #[path = "dp/questions.rs"]
 mod questions;
 #[path = "dp/sampling.rs"]

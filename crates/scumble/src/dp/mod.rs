@@ -16,6 +16,7 @@ pub mod dice;
 pub mod exponential;
 pub mod gaussian;
 pub mod laplace;
+pub mod parallel;
 pub mod permute_and_flip;
 pub mod quantile;
 pub mod query;
@@ -70,6 +71,7 @@ pub const MECHANISMS: &[Page] = &[
 pub const PRICES: &[Page] = &[
     price("accountant", "what a list of answers costs together", include_str!("accountant.rs")),
     price("budget", "how much may be spent in all", include_str!("budget.rs")),
+    price("parallel", "questions about different people are paid once", include_str!("parallel.rs")),
     price("dp-queries", "questions in SQL that have a sensitivity", include_str!("query.rs")),
     price("semantic-privacy", "what a price means for an adversary's beliefs", include_str!("semantics.rs")),
 ];

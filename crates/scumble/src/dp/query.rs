@@ -230,18 +230,20 @@ pub enum Literal {
 
 impl Literal {
     /// How a value compares with it; unknown if it is compared with a number and is none.
-    fn compare(&self, value: &str) -> Option<Ordering> {
+    pub(super) fn compare(&self, value: &str) -> Option<Ordering> {
         match self {
             Literal::Text(text) => Some(value.cmp(text)),
-            Literal::Number(n) => {
-                let value = Decimal::parse(value)?;
-                let scaled = |a: Decimal, b: Decimal| {
-                    i128::from(a.mantissa).checked_mul(10i128.checked_pow(b.decimals.saturating_sub(a.decimals))?)
-                };
-                Some(scaled(value, *n)?.cmp(&scaled(*n, value)?))
-            }
+            Literal::Number(n) => compare_numbers(Decimal::parse(value)?, *n),
         }
     }
+}
+
+/// How two numbers compare; unknown if one has too many digits to tell.
+pub(super) fn compare_numbers(a: Decimal, b: Decimal) -> Option<Ordering> {
+    let scaled = |a: Decimal, b: Decimal| {
+        i128::from(a.mantissa).checked_mul(10i128.checked_pow(b.decimals.saturating_sub(a.decimals))?)
+    };
+    Some(scaled(a, b)?.cmp(&scaled(b, a)?))
 }
 
 impl Test {

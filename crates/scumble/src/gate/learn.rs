@@ -1,24 +1,14 @@
 //! What one adversary learns from what she has, before and with the new release.
 
 use super::memory::{Adversary, Crowd, Memory};
+use super::reasons::{Reason, refused};
 use super::{Gate, Panelist, Strongest};
 use crate::exact::Ratio;
-use crate::inference::sentences::Names;
-use crate::inference::witness::{Claim, Explainer, Witness};
 use crate::inference::worlds::{Options, Worlds, worlds};
-use crate::inference::{
-    Beliefs, Contradiction, Evidence, Failure, Forced, Inference, Located, Outcome, Reasons, Source, forced, infer,
-};
+use crate::inference::{Beliefs, Evidence, Failure, Forced, Inference, Outcome, forced, infer};
 use crate::problem::Problem;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
-
-/// Reasons are given for so many kinds of people,
-const EXPLAINED: usize = 10;
-/// chosen among so many of the worst,
-const LOOKED_AT: usize = 50;
-/// where no more facts than this are needed.
-const FACTS: usize = 12;
 
 /// More undecided possibilities than this are left so, and said, unless beliefs are judged.
 const SOLVED: usize = 500_000;
@@ -102,20 +92,11 @@ pub enum What {
     Intersection,
 }
 
-/// The published facts that give an inference.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
-    /// As sentences.
-    pub sentences: Vec<String>,
-    /// Indices of the releases that it rests on.
-    pub releases: Vec<usize>,
-}
-
 /// What follows from some releases.
-struct Learnt {
-    crowd: Crowd,
-    evidence: Evidence,
-    forced: Forced,
+pub(super) struct Learnt {
+    pub crowd: Crowd,
+    pub evidence: Evidence,
+    pub forced: Forced,
     /// The belief of maximum entropy, where beliefs are judged.
     beliefs: Option<Beliefs>,
     /// The share of worlds, likewise.
@@ -487,143 +468,6 @@ impl Learnt {
         }
         for (kind, breach) in breaches {
             breach.people = wanted.get(kind).cloned().unwrap_or_default();
-        }
-    }
-
-    /// Gives reasons for the worst that have short ones: a steward reads a few, and long ones take long to find.
-    fn explain(&self, memory: &Memory, releases: &[usize], breaches: &mut [(u32, Breach)]) {
-        if breaches.is_empty() {
-            return;
-        }
-        let explainer = Explainer::new(&self.evidence);
-        let reasons = Reasons::new(&self.evidence, &self.forced);
-        let mut easy: Vec<(usize, usize, Claim, Vec<u32>)> = Vec::new();
-        for (at, (kind, breach)) in
-            breaches.iter().enumerate().filter(|(_, (kind, _))| *kind != u32::MAX).take(LOOKED_AT)
-        {
-            let claim = match (breach.what, breach.value) {
-                (What::Certain, Some(value)) => Claim::Certain(value),
-                (What::Candidates | What::Posterior, _) => match self.excluded(*kind) {
-                    Some(value) => Claim::Impossible(value),
-                    None => continue,
-                },
-                _ => continue,
-            };
-            let facts = explainer.excluding(&reasons, *kind, claim);
-            if facts.len() <= FACTS {
-                easy.push((facts.len(), at, claim, facts));
-            }
-        }
-        easy.sort_unstable_by_key(|(facts, at, ..)| (*facts, *at));
-        let names = Naming { memory, releases, learnt: &self.crowd };
-        for (_, at, claim, facts) in easy.into_iter().take(EXPLAINED) {
-            let (kind, breach) = &mut breaches[at];
-            let Ok(witness) = explainer.why(*kind, claim, Some(&facts)) else { continue };
-            let person = self.crowd.kinds[*kind as usize].1;
-            let contributing = self.contributing(memory, releases, &witness, person);
-            breach.reason = Some(Reason { sentences: explainer.sentences(&witness, &names), releases: contributing });
-        }
-    }
-
-    /// The releases that a witness rests on: those of its facts; those in which the person is herself; and those that say
-    /// of somebody else in the group of a fact that she does not have its value.
-    fn contributing(&self, memory: &Memory, releases: &[usize], witness: &Witness, person: u32) -> Vec<usize> {
-        let is_in = |r: usize, person: usize| memory.releases[r].place[person] != 0;
-        let mut told: Vec<usize> = releases.iter().copied().filter(|&r| is_in(r, person as usize)).collect();
-        for fact in &witness.facts {
-            let Source::Published { release, group, value } = self.evidence.facts()[*fact as usize].source else {
-                continue;
-            };
-            let here = &memory.releases[releases[release as usize]];
-            told.push(releases[release as usize]);
-            let inside = |p: &usize| {
-                let spot = here.place[*p].checked_sub(1).map(|spot| &here.spots[spot as usize]);
-                spot.is_some_and(|spot| spot.groups.contains(&group))
-            };
-            for other in (0..memory.people).filter(inside) {
-                let lacks = |r: &usize| {
-                    let there = &memory.releases[*r];
-                    let spot = there.place[other].checked_sub(1).map(|spot| &there.spots[spot as usize]);
-                    let shows = |g: &u32| there.groups[*g as usize].iter().any(|&(v, _)| v == value);
-                    spot.is_some_and(|spot| !spot.may_be_absent && !spot.groups.iter().any(shows))
-                };
-                told.extend(releases.iter().copied().filter(|r| lacks(r)));
-            }
-        }
-        told.sort_unstable();
-        told.dedup();
-        told
-    }
-
-    /// A value that the releases allow each by itself, and not together.
-    fn excluded(&self, kind: u32) -> Option<u32> {
-        let possible: Vec<u32> = self.forced.values(&self.evidence, kind).collect();
-        let allowed = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
-        allowed.filter(|v| *v != Outcome::UNKNOWN).find(|v| !possible.contains(v))
-    }
-}
-
-/// Nothing can be inferred: says why.
-fn refused(memory: &Memory, releases: &[usize], crowd: &Crowd, evidence: &Evidence, failure: &Failure) -> Problem {
-    match failure {
-        Failure::Contradiction(Contradiction { facts, .. }) => {
-            let explainer = Explainer::new(evidence);
-            let names = Naming { memory, releases, learnt: crowd };
-            let witness = explainer.contradiction((!facts.is_empty()).then_some(facts));
-            let why = witness.map(|w| explainer.sentences(&w, &names).join("\n  ")).unwrap_or_default();
-            Problem::new(format!("what the ledger holds contradicts itself:\n  {why}")).hint(
-                "a release that was added from elsewhere may be about other people: look at it with `scumble ledger show`, \
-                 or take it back with `scumble ledger withdraw`",
-            )
-        }
-        Failure::Unsolved(outcomes) => Problem::new(format!(
-            "what the releases reveal together could not be settled: {outcomes} possibilities could be neither proven nor \
-             excluded"
-        ))
-        .hint("publish by another algorithm, such as `history-guided`, or to a recipient who has fewer releases"),
-    }
-}
-
-/// What people, values and groups are called.
-struct Naming<'a> {
-    memory: &'a Memory,
-    releases: &'a [usize],
-    learnt: &'a Crowd,
-}
-
-impl Names for Naming<'_> {
-    fn person(&self, kind: u32, number: u32) -> String {
-        if kind as usize >= self.learnt.kinds.len() {
-            return "a record that is nobody's we know".into();
-        }
-        let mut alike = (0u32..).zip(&self.learnt.kind_of).filter(|(_, k)| **k == kind);
-        alike.nth(number as usize).map_or_else(|| "somebody".into(), |(person, _)| (self.memory.name)(person))
-    }
-
-    fn value(&self, value: u32) -> String {
-        match self.memory.values.get(value as usize) {
-            Some(text) if !text.is_empty() => text.clone(),
-            _ => "a missing value".into(),
-        }
-    }
-
-    fn release(&self, release: u32) -> String {
-        format!("`{}`", self.memory.releases[self.releases[release as usize]].name)
-    }
-
-    fn group(&self, release: u32, group: u32) -> String {
-        let label = &self.memory.releases[self.releases[release as usize]].labels[group as usize];
-        format!("{}, {label}", self.release(release))
-    }
-
-    fn known(&self, _: u32) -> String {
-        String::new()
-    }
-
-    fn located(&self, kind: u32) -> Vec<Located> {
-        match self.learnt.kinds.get(kind as usize) {
-            Some(&(_, person)) => self.memory.located(person, self.releases),
-            None => Vec::new(),
         }
     }
 }
