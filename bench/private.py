@@ -1,33 +1,35 @@
 """Differential privacy: noisy counts and bounded means by group over a million rows, and a synthetic table of Adult. The peers
-are diffprivlib and OpenDP's Python package, in a virtual environment of their own; Tumult Analytics needs Spark and a JVM and
-is not run."""
+are diffprivlib and OpenDP's Python package, in a virtual environment of their own, and Tumult Analytics in another, where there
+is a Java runtime."""
 
 import json
 import shutil
 import subprocess
 from pathlib import Path
 
-from measure import CACHE, Case, Contestant, seconds
+from measure import CACHE, Case, Contestant, say, seconds
 
 BENCH = Path(__file__).resolve().parent
 PRIVATE = CACHE / "bench-venv-private"
+TUMULT = CACHE / "bench-venv-tumult"
 KEYS = ["10th", "11th", "12th", "1st-4th", "5th-6th", "7th-8th", "9th", "Assoc-acdm", "Assoc-voc", "Bachelors",
         "Doctorate", "HS-grad", "Masters", "Preschool", "Prof-school", "Some-college"]
 SQL = "SELECT education, COUNT(*), AVG(age) FROM adult GROUP BY education"
 
 
-def install() -> str:
-    """A virtual environment with exactly requirements-private.txt; its interpreter."""
-    wanted = (BENCH / "requirements-private.txt").read_text()
-    installed = PRIVATE / "requirements.txt"
+def install(where: Path, requirements: str) -> str:
+    """A virtual environment with exactly these requirements; its interpreter."""
+    wanted = (BENCH / requirements).read_text()
+    installed = where / "requirements.txt"
     if not installed.exists() or installed.read_text() != wanted:
-        shutil.rmtree(PRIVATE, ignore_errors=True)
+        say(f"installing {requirements} (once)")
+        shutil.rmtree(where, ignore_errors=True)
         python = next(filter(None, map(shutil.which, ("python3.11", "python3.12"))), "python3")
-        subprocess.run([python, "-m", "venv", str(PRIVATE)], check=True)
-        subprocess.run([str(PRIVATE / "bin" / "pip"), "install", "--quiet", "--requirement",
-                        str(BENCH / "requirements-private.txt")], check=True)
+        subprocess.run([python, "-m", "venv", str(where)], check=True)
+        subprocess.run([str(where / "bin" / "pip"), "install", "--quiet", "--requirement", str(BENCH / requirements)],
+                       check=True)
         installed.write_text(wanted)
-    return str(PRIVATE / "bin" / "python")
+    return str(where / "bin" / "python")
 
 
 def policy(source: Path, columns: dict[str, list[str]], synthetic: bool) -> str:
@@ -55,17 +57,24 @@ def domain(data: Path) -> dict[str, list[str]]:
 def cases(options, one: Path, adult: Path) -> list[Case]:
     if options.only and "private" not in options.only:
         return []
-    python, n = install(), options.repetitions
+    python, n = install(PRIVATE, "requirements-private.txt"), options.repetitions
     arguments = [str(one), "education", ",".join(KEYS), "age", "0", "120"]
     ask = [str(options.binary), "query", "--dp", "policy.toml", SQL, "--epsilon", "1", "--json"]
 
     def peer(name, script):
         return Contestant(name, [python, str(BENCH / "peers" / script), *arguments], n, "total", 1_000_000)
 
+    peers = [peer("diffprivlib", "diffprivlib_groups.py"), peer("OpenDP", "opendp_groups.py")]
+    if shutil.which("java"):
+        spark = install(TUMULT, "requirements-tumult.txt")
+        peers.append(Contestant("Tumult", [spark, str(BENCH / "peers" / "tumult_groups.py"), *arguments], min(n, 2),
+                                "total", 1_000_000))
+    else:
+        say("Tumult Analytics is left out: there is no java")
     return [
         Case("private groups", "1 000 000 rows, count and bounded mean by group", [one], [
             Contestant("scumble", ask, n, files={"policy.toml": policy(one, {"education": KEYS}, False)}),
-            peer("diffprivlib", "diffprivlib_groups.py"), peer("OpenDP", "opendp_groups.py")]),
+            *peers]),
         Case("private synthetic", "Adult, synthetic table of 9 columns", [adult], [
             Contestant("scumble", [str(options.binary), "synthesize", "policy.toml", "--json"], n,
                        files={"policy.toml": policy(adult, domain(options.data), True)})]),
