@@ -5,4 +5,5 @@ mod kills;
 // The tests of ledgers on a server use what these do not.
 #[allow(dead_code)]
 mod place;
+mod repair;
 mod together;
