@@ -105,8 +105,8 @@ fn the_same_release_from_a_table() {
     for rows in [
         "table = \"clinic.people\"",
         "table = \"view\"",
-        "query = \"SELECT * FROM clinic.people; -- all of it\"",
-        "query = '''WITH p AS (TABLE clinic.people)\nSELECT * FROM p'''",
+        "query = \"SELECT * FROM clinic.people -- all of it\"",
+        "query = '''WITH p AS (TABLE clinic.people)\nSELECT * FROM p;\n'''",
     ] {
         let place = from(&format!("{{ postgres = \"{address}\", {rows} }}"));
         assert!(publish(&place, "out/table") == expected, "{rows}");
@@ -176,7 +176,7 @@ fn all_types() {
         .batch_execute(
             "CREATE TYPE mood AS ENUM ('sad', 'so-so');
              CREATE DOMAIN year AS integer CHECK (VALUE > 1900);
-             CREATE TABLE types (t text, v varchar(9), c char(4), n name, i2 int2, i4 int4, i8 int8, f4 float4,
+             CREATE TABLE types (t text, v varchar(20), c char(4), n name, i2 int2, i4 int4, i8 int8, f4 float4,
                f8 float8, d numeric, d2 numeric(12, 2), b bool, day date, at timestamp, moment timestamptz, u uuid,
                e mood, y year);
              INSERT INTO types VALUES
@@ -305,9 +305,12 @@ fn what_cannot_be_read_from_a_server() {
              CREATE TABLE \"Odd \"\"name\"\"\" (\"a \"\"b\"\", c\" int)",
         )
         .expect("tables");
-    for (table, hint) in
-        [("patient", "known are"), ("visit", "did you mean `visits`?"), ("s.patint", "did you mean `s.patients`?")]
-    {
+    for (table, hint) in [
+        ("patient", "did you mean `s.patients`?"),
+        ("x", "known are `Odd \"name\"`, `visits`, `s.patients`"),
+        ("visit", "did you mean `visits`?"),
+        ("s.patint", "did you mean `s.patients`?"),
+    ] {
         let text = told(&postgres_table(&address, table));
         assert!(text.contains(&format!("there is no table `{table}`")) && text.contains(hint), "{text}");
         assert!(!text.contains("scumble@"), "{text}");
@@ -508,7 +511,7 @@ fn the_same_release_from_sqlite_and_from_a_folder() {
     database.execute_batch(&format!("{create}; BEGIN; {}; COMMIT", inserts("People", 150))).expect("a table");
     let before = fs::read(place.path("data.db")).expect("the database");
     for (i, rows) in
-        ["table = \"people\"", "table = \"v\"", "query = \"SELECT * FROM People; -- all\""].iter().enumerate()
+        ["table = \"people\"", "table = \"v\"", "query = \"SELECT * FROM People -- all\""].iter().enumerate()
     {
         take_from(&place, &format!("{{ sqlite = \"data.db\", {rows} }}"));
         assert!(publish(&place, &format!("out/{i}")) == expected, "{rows}");
@@ -560,8 +563,8 @@ fn values_of_sqlite() {
     assert_eq!(only.expect("the other column").rows, 2);
     let hex = Rows::Query("SELECT k, hex(d) AS d FROM b".into());
     assert_eq!(rows(&read(&sqlite(&place, hex)).expect("a query"))[0], ["a", "00FF"]);
-    let text = told(&sqlite(&place, Rows::Table("tt".into())));
-    assert!(text.contains("there is no table `tt`") && text.contains("known are `t`, `b`"), "{text}");
+    let text = told(&sqlite(&place, Rows::Table("other".into())));
+    assert!(text.contains("there is no table `other`") && text.contains("known are `t`, `b`"), "{text}");
     for query in ["SELECT nothing FROM t", "DELETE FROM t RETURNING 1", "SELECT 1 AS a) AS t; DROP TABLE t; --"] {
         assert!(told(&sqlite(&place, Rows::Query(query.into()))).contains("`the query` cannot be read"), "{query}");
     }

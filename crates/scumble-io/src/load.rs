@@ -10,6 +10,7 @@ use crate::columns::{self, Column, Columns};
 use crate::manifest::{self, Manifest};
 use crate::publisher::{Clock, Watcher};
 use crate::{postgres, sqlite};
+use arrow_schema::DataType;
 use scumble::policy::{check_address, is_postgres};
 use scumble::problem::{Problem, Problems};
 use serde::Serialize;
@@ -134,11 +135,16 @@ fn read(m: &Manifest, folder: &Path, watcher: &dyn Watcher) -> Result<Vec<(&'sta
     }
     let mut files = Vec::new();
     for (stem, file, sha256) in wanted {
-        let read = columns::read(&folder.join(file), &options, None, &|done, total| watcher.at(done, total))?;
+        let mut read = columns::read(&folder.join(file), &options, None, &|done, total| watcher.at(done, total))?;
         if read.sha256.as_ref() != Some(sha256) {
             let message = format!("`{}` is not the file that was published", folder.join(file).display());
             let hint = "its hash differs from the manifest's: take the release from where it was published";
             return Err(Problem::new(message).hint(hint).into());
+        }
+        // Numbers of groups and records are numbers, also in CSV.
+        let numbers: Vec<&String> = m.anatomized.iter().flat_map(|a| [&a.group, &a.count]).collect();
+        for column in read.columns.iter_mut().filter(|c| numbers.contains(&&c.name)) {
+            column.arrow = Some(DataType::Int64);
         }
         files.push((stem, file.clone(), read));
     }

@@ -244,7 +244,12 @@ fn values(column: &Column) -> Vec<Value> {
 }
 
 fn refused(rows: &Rows, e: &rusqlite::Error) -> Problems {
-    Problem::new(format!("`{rows}` cannot be read: {e}")).into()
+    let why = match e {
+        // The message without the text around it, of which part is ours.
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        e => e.to_string(),
+    };
+    Problem::new(format!("`{rows}` cannot be read: {why}")).into()
 }
 
 fn trouble(file: &Path, e: &rusqlite::Error) -> Problems {

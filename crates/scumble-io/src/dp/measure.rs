@@ -379,7 +379,9 @@ mod tests {
         let plan = sql::parse(SQL, &queries, &names).unwrap().plan(&price, &queries).unwrap();
         let mut random = ChaCha20Rng::seed_from_u64(1);
         let read = ReadOptions::default();
-        let all = measure(&Source::File(file.clone()), &read, &queries, std::slice::from_ref(&plan), &mut random, &|_, _| ()).unwrap();
+        let all =
+            measure(&Source::File(file.clone()), &read, &queries, std::slice::from_ref(&plan), &mut random, &|_, _| ())
+                .unwrap();
         let number = |exact: &Exact| match exact {
             Exact::Number(n) => vec![n.to_f64().value()],
             Exact::Places(places, size) => {

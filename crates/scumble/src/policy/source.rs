@@ -182,8 +182,11 @@ impl<'a> Reader<'a> {
         if let [one] = given[..] {
             return Some(one);
         }
-        let number = if given.is_empty() { "neither" } else { "both" };
-        let problem = Problem::new(format!("`source` has {number} `{}` and `{}`", keys[0], keys[1]));
+        let [a, b] = keys;
+        let problem = Problem::new(match given.is_empty() {
+            true => format!("`source` has neither `{a}` nor `{b}`"),
+            false => format!("`source` has both `{a}` and `{b}`"),
+        });
         self.report(section.at, problem.hint(DATABASE));
         None
     }
