@@ -109,7 +109,7 @@ pub fn load(folder: &Path, into: &str, table: &str, watcher: &dyn Watcher) -> Re
     } else {
         sqlite::load(Path::new(into), &tables, &progress)?
     };
-    clock.lap("load");
+    clock.lap("write");
     let made = |(stem, file, read): &(&str, String, Columns)| Made {
         table: name(stem),
         file: file.clone(),

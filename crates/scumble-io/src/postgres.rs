@@ -236,9 +236,9 @@ impl Relation {
             Fault::Value(i) => {
                 let column = chosen.get(i).map_or("", |&i| &self.fields[i].name);
                 Problem::new(format!(
-                    "column `{column}` of `{name}` has a value that has no text, such as an infinite date"
+                    "column `{column}` of `{name}` has an infinite or very distant date, or text that is not UTF-8"
                 ))
-                .hint("cast the column to text in a query, or leave such rows out there")
+                .hint("turn such values into others in a query, or leave their rows out there")
                 .into()
             }
             Fault::Damaged => Problem::new(format!("what the server sent of `{name}` cannot be understood"))

@@ -64,16 +64,19 @@ fn find(connection: &Connection, rows: &Rows, file: &Path) -> Result<String, Pro
         Rows::Query(query) => return Ok(format!("({}\n) AS t", query.trim_end().trim_end_matches(';'))),
         Rows::Table(name) => name,
     };
-    let ask =
-        "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
-    let list = || -> rusqlite::Result<Vec<String>> { connection.prepare(ask)?.query_map([], |r| r.get(0))?.collect() };
-    let names = list().map_err(|e| trouble(file, &e))?;
-    match names.iter().find(|n| n.eq_ignore_ascii_case(wanted)) {
-        Some(name) => Ok(format!("{} AS t", quoted(name))),
-        None => Err(Problem::new(format!("there is no table `{wanted}` in `{}`", file.display()))
-            .hint(did_you_mean(wanted, names.iter().map(String::as_str)))
-            .into()),
+    let tables = tables(connection).map_err(|e| trouble(file, &e))?;
+    // SQLite would also find it with other capitals; then one table could have two budgets.
+    if tables.contains(wanted) {
+        return Ok(format!("{} AS t", quoted(wanted)));
     }
+    Err(Problem::new(format!("there is no table `{wanted}` in `{}`", file.display()))
+        .hint(did_you_mean(wanted, tables.iter().map(String::as_str)))
+        .into())
+}
+
+fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let ask = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'";
+    connection.prepare(ask)?.query_map([], |r| r.get(0))?.collect()
 }
 
 fn quoted(name: &str) -> String {
@@ -82,7 +85,7 @@ fn quoted(name: &str) -> String {
 
 fn names(connection: &Connection, from: &str, rows: &Rows) -> Result<Vec<String>, Problems> {
     let statement = connection.prepare(&format!("SELECT * FROM {from}")).map_err(|e| refused(rows, &e))?;
-    check_names(Path::new(&rows.to_string()), statement.column_names().into_iter().map(str::to_owned).collect())
+    check_names(Path::new(&rows.to_string()), statement.column_names().map(str::to_owned).collect())
 }
 
 fn read_from(
@@ -180,17 +183,17 @@ pub(crate) fn load(file: &Path, tables: &[Table<'_>], progress: Progress<'_>) ->
     made.map(|()| file.display().to_string())
 }
 
-fn make(file: &Path, tables: &[Table<'_>], progress: Progress<'_>) -> Result<(), Problems> {
+fn make(file: &Path, new: &[Table<'_>], progress: Progress<'_>) -> Result<(), Problems> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |e: &rusqlite::Error| trouble(file, e);
     let mut connection = Connection::open_with_flags(file, flags).map_err(|e| failed(&e))?;
     connection.busy_timeout(Duration::from_secs(10)).map_err(|e| failed(&e))?;
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(|e| failed(&e))?;
-    let total: u64 = tables.iter().map(|t| t.columns.rows as u64).sum();
+    let total: u64 = new.iter().map(|t| t.columns.rows as u64).sum();
     let mut before = 0;
-    for table in tables {
+    for table in new {
         let rows = Rows::Table(table.name.clone());
-        if find(&change, &rows, file).is_ok() {
+        if tables(&change).map_err(|e| failed(&e))?.iter().any(|t| t.eq_ignore_ascii_case(&table.name)) {
             return Err(exists(&table.name));
         }
         insert(&change, table, &|done| progress(before + done, total)).map_err(|e| failed(&e))?;

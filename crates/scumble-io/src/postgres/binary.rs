@@ -301,8 +301,8 @@ fn uuid(bytes: [u8; 16]) -> String {
 fn numeric_text(bytes: &[u8]) -> Option<String> {
     let words: Vec<u16> = bytes.chunks_exact(2).map(|b| u16::from_be_bytes([b[0], b[1]])).collect();
     let &[count, first, sign, scale, ref digits @ ..] = words.as_slice() else { return None };
-    if bytes.len() % 2 != 0 || digits.len() != usize::from(count) || digits.iter().any(|&d| d > 9_999) || scale > 0x3fff
-    {
+    let whole = bytes.len() == 8 + 2 * usize::from(count) && digits.iter().all(|&d| d < 10_000);
+    if !whole || scale > 0x3fff {
         return None;
     }
     let mut text = match sign {
@@ -409,8 +409,21 @@ impl<R: BufRead> Stream<R> {
                 cells.null();
                 continue;
             }
-            self.fill(u64::try_from(length).map_err(|_| Fault::Damaged)?)?;
-            match cells.add(&self.kinds[i], &self.cell) {
+            let length = usize::try_from(length).map_err(|_| Fault::Damaged)?;
+            // A row mostly comes as one piece; then nothing is copied.
+            let wrong = match self.from.fill_buf()?.get(..length) {
+                Some(bytes) => {
+                    let wrong = cells.add(&self.kinds[i], bytes);
+                    self.from.consume(length);
+                    self.bytes += length as u64;
+                    wrong
+                }
+                None => {
+                    self.fill(length as u64)?;
+                    cells.add(&self.kinds[i], &self.cell)
+                }
+            };
+            match wrong {
                 None => (),
                 Some(Wrong::Bytes) => return Err(Fault::Damaged),
                 Some(Wrong::Value) => return Err(Fault::Value(i)),

@@ -394,12 +394,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What questions call a source: its file without extension, or its table without schema.
+/// What questions call a source: its table, or its file without extension.
 fn called(source: &Source) -> Option<String> {
     let name = source.name()?;
-    let part = match source {
-        Source::File(_) => name.rsplit('\\').next()?.split('.').next()?,
-        Source::Postgres { .. } | Source::Sqlite { .. } => name.rsplit('.').next()?,
-    };
-    Some(part.to_owned())
+    Some(match source {
+        Source::File(_) => name.rsplit('\\').next()?.split('.').next()?.to_owned(),
+        Source::Postgres { .. } | Source::Sqlite { .. } => name,
+    })
 }

@@ -49,12 +49,12 @@ impl Source {
         }
     }
 
-    /// The name of the file or table, without its folder; nothing for a query.
+    /// The name of the file without its folder, or of the table without its schema; nothing for a query.
     pub fn name(&self) -> Option<String> {
         match self {
             Source::File(path) => Some(path.file_name()?.to_string_lossy().into_owned()),
             Source::Postgres { rows: Rows::Table(name), .. } | Source::Sqlite { rows: Rows::Table(name), .. } => {
-                Some(name.clone())
+                name.rsplit('.').next().map(str::to_owned)
             }
             Source::Postgres { .. } | Source::Sqlite { .. } => None,
         }
