@@ -139,6 +139,26 @@ fn identifiers_are_not_read() {
     assert!(text.contains("name::text AS name"), "{text}");
 }
 
+/// Who may read some columns only can publish from those, and who may read nothing is told what to ask for.
+#[test]
+fn rights_to_some_columns_are_enough() {
+    let Some((address, mut client)) = database() else { return };
+    let reader = format!("reader_{}", address.rsplit('/').next().expect("a name"));
+    let password = std::env::var("PGPASSWORD").expect("PGPASSWORD");
+    let create = "CREATE TABLE people (id text, age int, zip text, illness text, name text DEFAULT 'Ann')";
+    let rights = format!("CREATE ROLE {reader} LOGIN PASSWORD '{password}'");
+    client.batch_execute(&format!("{create}; {rights}; {}", inserts("people", 150))).expect("a table");
+    let theirs = address.replace("scumble@", &format!("{reader}@"));
+    let place = from(&format!("{{ postgres = \"{theirs}\", table = \"people\" }}"));
+    let policy = fs::read_to_string(place.path("policy.toml")).expect("the policy");
+    place.put("policy.toml", policy.replace("[attributes]\n", "[attributes]\nname = \"identifier\"\n"));
+    let text = place.expect(2, &["publish", "policy.toml"]);
+    assert!(text.contains("`people` cannot be read: permission denied") && text.contains("GRANT SELECT"), "{text}");
+    client.batch_execute(&format!("GRANT SELECT (id, age, zip, illness) ON people TO {reader}")).expect("rights");
+    assert!(publish(&place, "out/a") == publish(&Place::new("ledger = false"), "out/csv"));
+    client.batch_execute(&format!("DROP OWNED BY {reader}; DROP ROLE {reader}")).expect("it goes");
+}
+
 #[test]
 fn inspect_check_and_questions_of_a_table() {
     let Some((address, mut client)) = database() else { return };
@@ -534,6 +554,19 @@ fn the_same_release_from_sqlite_and_from_a_folder() {
     place.put("parts/2021/c.csv", "id,age,zip\n1,2,3\n");
     let text = place.expect(2, &["publish", "policy.toml", "--to", "out/x"]);
     assert!(text.contains("`parts/2021/c.csv` does not have the columns of `parts/2020.csv`"), "{text}");
+}
+
+#[test]
+fn a_folder_of_parquet() {
+    let place = released("parquet", 150);
+    fs::create_dir(place.path("parts")).expect("a folder");
+    for name in ["1.parquet", "2.parquet"] {
+        fs::copy(place.path("out/release/data.parquet"), place.path("parts").join(name)).expect("a copy");
+    }
+    place.put("parts/_metadata", "");
+    let (one, both) = (data_file(&place, "parquet"), read(&Source::File(place.path("parts"))).expect("a folder"));
+    assert_eq!(rows(&both), [rows(&one), rows(&one)].concat());
+    assert!(both.columns.iter().zip(&one.columns).all(|(a, b)| a.arrow == b.arrow));
 }
 
 #[test]
