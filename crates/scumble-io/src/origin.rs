@@ -2,6 +2,7 @@
 
 use crate::columns::{self, Columns, Progress, ReadOptions};
 use crate::{postgres, sqlite};
+use scumble::catalogue::did_you_mean;
 use scumble::policy::{Rows, Source, check_address, is_postgres};
 use scumble::problem::{Problem, Problems};
 use std::path::Path;
@@ -44,4 +45,18 @@ pub fn named(data: &Path, table: Option<String>, query: Option<String>) -> Resul
         (None, Some(rows)) => Ok(Source::Sqlite { file: data.to_path_buf(), rows }),
         (None, None) => Ok(Source::from(data)),
     }
+}
+
+/// Of more tables than these only one with a similar name is told.
+const LISTED: usize = 30;
+
+/// A database does not have the table.
+pub(crate) fn no_table(wanted: &str, database: &str, tables: &[String]) -> Problems {
+    let near = did_you_mean(wanted, tables.iter().map(String::as_str));
+    let hint = match tables.len() {
+        0 => "the database has no tables".into(),
+        n if n > LISTED && !near.starts_with("did") => format!("it has {n} tables, and none with a similar name"),
+        _ => near,
+    };
+    Problem::new(format!("there is no table `{wanted}` in `{database}`")).hint(hint).into()
 }

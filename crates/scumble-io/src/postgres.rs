@@ -12,12 +12,12 @@ mod binary;
 use crate::arrow::{Coder, distribute};
 use crate::columns::{Column, Columns, Progress, ReadOptions, check_names, select, threads};
 use crate::load::Table;
+use crate::origin::no_table;
 use arrow_schema::Field;
 use binary::{Fault, Kind, Stream};
 use postgres::config::Host;
 use postgres::error::SqlState;
 use postgres::{Client, Config, Error, IsolationLevel, NoTls, Transaction};
-use scumble::catalogue::did_you_mean;
 use scumble::policy::Rows;
 use scumble::problem::{Problem, Problems};
 use std::io::{BufWriter, Write};
@@ -26,9 +26,6 @@ use std::time::Duration;
 
 /// Longer names are cut off by the server, silently.
 const LONGEST_NAME: usize = 63;
-
-/// Of so many tables that are none of ours only the most similar name is told, if there is one.
-const LISTED: usize = 30;
 
 /// Connects to what messages call `what`; the connection, and the address without anything secret.
 pub(crate) fn connect(address: &str, what: &str) -> Result<(Client, String), Problems> {
@@ -99,11 +96,11 @@ fn fitting(line: &str, wanted: &[String; 4]) -> Option<String> {
     fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted).then_some(password)
 }
 
-/// An error in plain words; the server's own where there are some. Those about a value may quote it, and it is a
-/// person's: of these only the kind is told.
+/// An error in plain words; the server's own where there are some. Those about a value, a constraint, or raised by a
+/// function may quote a person's values: of these only the kind is told.
 pub(crate) fn told(e: &Error) -> String {
     match e.as_db_error() {
-        Some(e) if e.code().code().starts_with("22") => {
+        Some(e) if ["22", "23", "P0"].iter().any(|class| e.code().code().starts_with(class)) => {
             format!("the server cannot work with some value (error {})", e.code().code())
         }
         Some(e) => e.message().to_owned(),
@@ -269,13 +266,7 @@ fn find_table(view: &mut Transaction<'_>, wanted: &str, server: &str) -> Result<
         }
         names.push(if visible { name } else { whole });
     }
-    let near = did_you_mean(wanted, names.iter().map(String::as_str));
-    let hint = match names.len() {
-        0 => "the database has no tables that you can see".into(),
-        n if n > LISTED && !near.starts_with("did") => format!("it has {n} tables, and none with a similar name"),
-        _ => near,
-    };
-    Err(Problem::new(format!("there is no table `{wanted}` in `{server}`")).hint(hint).into())
+    Err(no_table(wanted, server, &names))
 }
 
 fn quoted(name: &str) -> String {

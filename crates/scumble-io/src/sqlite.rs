@@ -7,13 +7,13 @@
 use crate::columns::{Column, Columns, Progress, ReadOptions, check_names, select, unreadable};
 use crate::dictionary::Dictionary;
 use crate::load::{Table, exists};
+use crate::origin::no_table;
 use arrow_array::Float64Array;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
 use hashbrown::HashMap;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params_from_iter};
-use scumble::catalogue::did_you_mean;
 use scumble::policy::Rows;
 use scumble::problem::{Problem, Problems};
 use std::path::Path;
@@ -69,9 +69,7 @@ fn find(connection: &Connection, rows: &Rows, file: &Path) -> Result<String, Pro
     if tables.contains(wanted) {
         return Ok(format!("{} AS t", quoted(wanted)));
     }
-    Err(Problem::new(format!("there is no table `{wanted}` in `{}`", file.display()))
-        .hint(did_you_mean(wanted, tables.iter().map(String::as_str)))
-        .into())
+    Err(no_table(wanted, &file.display().to_string(), &tables))
 }
 
 fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
