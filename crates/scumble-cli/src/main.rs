@@ -11,12 +11,13 @@ mod watch;
 
 use clap::{Parser, Subcommand};
 use scumble::catalogue;
+use scumble::policy::Source;
 use scumble::problem::{Problem, Problems};
 use scumble_io::columns::ReadOptions;
 use scumble_io::publisher::Watcher;
 use scumble_io::staging::Slot;
-use scumble_io::{certificate, check, compare, inspect, publisher, query};
-use std::path::PathBuf;
+use scumble_io::{certificate, check, compare, inspect, load, origin, publisher, query};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -37,8 +38,10 @@ struct Arguments {
 enum Command {
     /// Profile a table: columns, likely roles, column sets that single people out
     Inspect {
-        /// CSV, Parquet or Arrow file, or a folder of them
+        /// CSV, Parquet or Arrow file, or a folder of them; or a database: `postgres://…`, or the file of an SQLite one
         data: PathBuf,
+        #[command(flatten)]
+        rows: RowsArguments,
         /// Write a commented policy that `publish` accepts
         #[arg(long, value_name = "POLICY")]
         draft: Option<PathBuf>,
@@ -83,8 +86,10 @@ enum Command {
     },
     /// Say what a table or release satisfies: k, every ℓ, t, risks; and whether it keeps its promises
     Check {
-        /// A release's folder, or a CSV, Parquet or Arrow file
+        /// A release's folder; a CSV, Parquet or Arrow file, or a folder of them; or a database, as for `inspect`
         data: PathBuf,
+        #[command(flatten)]
+        rows: RowsArguments,
         /// Columns an adversary knows, where no manifest or policy tells
         #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
         quasi_identifiers: Vec<String>,
@@ -168,6 +173,20 @@ enum Command {
         /// The release's folder
         release: PathBuf,
     },
+    /// Copy the rows of a release into a new table of a database, which is there whole or not at all
+    ///
+    /// An anatomized release makes a table for each of its files: NAME, NAME_sensitive, NAME_counterfeits. Passwords come from
+    /// `PGPASSWORD` or a `.pgpass` file.
+    Load {
+        /// The release's folder
+        release: PathBuf,
+        /// The database: `postgres://user@host/database`, or the file of an SQLite one, which is made if need be
+        #[arg(long, value_name = "DATABASE")]
+        into: String,
+        /// The table to make, as `name` or in PostgreSQL `schema.name`
+        #[arg(long, value_name = "NAME")]
+        table: String,
+    },
     /// Look at what was published, check the record of it, and add what was published elsewhere
     Ledger {
         #[command(subcommand)]
@@ -214,6 +233,17 @@ pub struct LedgerArguments {
     /// The file of its key [default: `ledger.key` beside it]
     #[arg(long, value_name = "FILE")]
     key: Option<String>,
+}
+
+/// Which rows of a database.
+#[derive(clap::Args)]
+struct RowsArguments {
+    /// The table or view, if the data are a database
+    #[arg(long, value_name = "NAME", conflicts_with = "query")]
+    table: Option<String>,
+    /// A query, if the data are a database
+    #[arg(long, value_name = "SQL")]
+    query: Option<String>,
 }
 
 /// How a CSV file is written, where detection is not wanted.
@@ -328,6 +358,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
         }
         Command::Check {
             data,
+            rows,
             quasi_identifiers,
             sensitive,
             policy,
@@ -337,6 +368,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
             picture,
             dialect,
         } => {
+            let data = origin::named(&data, rows.table, rows.query)?;
             let watcher = watch::Terminal::new();
             let options = check::Options {
                 quasi: quasi_identifiers,
@@ -354,7 +386,8 @@ fn run(command: Command) -> Result<Answer, Problems> {
             let answer = answer?;
             Ok(Answer { text: show::checked(&answer), json: to_json(&answer)?, yes: answer.keeps != Some(false) })
         }
-        Command::Inspect { data, draft, max_columns, show_values, dialect } => {
+        Command::Inspect { data, rows, draft, max_columns, show_values, dialect } => {
+            let data = origin::named(&data, rows.table, rows.query)?;
             inspect_command(&data, draft, max_columns, show_values, &dialect)
         }
         Command::Attack(arguments) => attack::run(*arguments),
@@ -387,6 +420,13 @@ fn run(command: Command) -> Result<Answer, Problems> {
             let answer = answer?;
             Ok(Answer { text: show::verified(&answer), json: to_json(&answer)?, yes: answer.holds })
         }
+        Command::Load { release, into, table } => {
+            let watcher = watch::Terminal::new();
+            let answer = load::load(&release, &into, &table, &watcher);
+            watcher.clear();
+            let answer = answer?;
+            Ok(Answer { text: show::loaded(&answer), json: to_json(&answer)?, yes: true })
+        }
         Command::Ledger { command } => ledger::run(command),
         Command::Synthesize(arguments) => dp::synthesize(arguments),
         Command::Taxonomy { command } => taxonomy::run(command),
@@ -416,7 +456,7 @@ fn explain(name: Option<&str>) -> Result<Answer, Problems> {
     Ok(Answer { json: serde_json::json!({ "name": name, "page": page }), text: page, yes: true })
 }
 
-fn example_command(folder: &std::path::Path, seed: u64, patients: usize) -> Result<Answer, Problems> {
+fn example_command(folder: &Path, seed: u64, patients: usize) -> Result<Answer, Problems> {
     if folder.exists() {
         let hint = "name another folder, as in `scumble example hospital-2`";
         return Err(Problem::new(format!("`{}` exists already", folder.display())).hint(hint).into());
@@ -444,7 +484,7 @@ fn example_command(folder: &std::path::Path, seed: u64, patients: usize) -> Resu
 }
 
 fn inspect_command(
-    data: &std::path::Path,
+    data: &Source,
     draft: Option<PathBuf>,
     max_columns: usize,
     show_values: bool,
@@ -475,9 +515,14 @@ fn inspect_command(
     Ok(Answer { text, json: to_json(&answer)?, yes: true })
 }
 
-/// How a policy written to `draft` names the data: a path from its own folder.
-fn source_beside(data: &std::path::Path, draft: &std::path::Path) -> String {
-    let whole = |p: &std::path::Path| p.canonicalize().unwrap_or_else(|_| p.to_path_buf());
-    let (data_whole, folder) = (whole(data), whole(&publisher::base_of(draft)));
-    data_whole.strip_prefix(&folder).unwrap_or(&data_whole).display().to_string()
+/// How a policy written to `draft` names the data: by a path from its own folder.
+fn source_beside(data: &Source, draft: &Path) -> Source {
+    let whole = |p: &Path| p.canonicalize().unwrap_or_else(|_| p.to_path_buf());
+    let folder = whole(&publisher::base_of(draft));
+    let from_there = |path: &Path| whole(path).strip_prefix(&folder).map_or_else(|_| whole(path), Path::to_path_buf);
+    match data {
+        Source::File(path) => Source::File(from_there(path)),
+        Source::Sqlite { file, rows } => Source::Sqlite { file: from_there(file), rows: rows.clone() },
+        Source::Postgres { .. } => data.clone(),
+    }
 }

@@ -9,6 +9,7 @@ use scumble_io::compare::{Compared, Row};
 use scumble_io::estimate::{Estimate, Estimated};
 use scumble_io::freeform::FreeformNote;
 use scumble_io::inspect::{Inspection, SinglingOut};
+use scumble_io::load::{Loaded, Made};
 use scumble_io::query::Answered;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -297,6 +298,15 @@ fn exposure(e: &Exposure) -> String {
     let from = if e.releases.is_empty() { String::new() } else { format!("; given by {}", e.releases.join(", ")) };
     let because: String = e.because.iter().map(|line| format!("      {line}\n")).collect();
     format!("    {who}: {what}{from}\n{because}")
+}
+
+/// The answer of `load`.
+pub fn loaded(a: &Loaded) -> String {
+    let mut out = format!("Loaded {} into {}\n\n", a.release, a.into);
+    let head = ["table", "rows", "of"].map(str::to_owned).to_vec();
+    let row = |t: &Made| vec![t.table.clone(), t.rows.to_string(), t.file.clone()];
+    out.push_str(&table(&[vec![head], a.tables.iter().map(row).collect()].concat()));
+    out
 }
 
 /// The answer of `verify`.

@@ -149,6 +149,7 @@ pages! {
     ledger: "ledger.md",
     freeform: "freeform.md",
     dp: "dp.md",
+    sources: "sources.md",
 }
 
 /// The example in the repository is the one that the command writes.

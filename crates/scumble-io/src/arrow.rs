@@ -85,9 +85,16 @@ pub(crate) fn read_ipc(
     let schema = Batches::open(path, None)?.schema();
     let chosen = choose(path, &schema, wanted)?;
     let bytes = size(path)?;
-    let batches = Batches::open(path, Some(chosen.clone()))?;
+    let mut batches = Batches::open(path, Some(chosen.clone()))?;
     let threads = threads(options).min(chosen.len()).max(1);
-    let (read, sha256) = hashing(path, options, || distribute(path, batches, chosen.len(), threads, bytes, progress));
+    let next = || {
+        let Some(batch) = batches.next() else { return Ok(None) };
+        let batch = batch.map_err(|e| broken(path, "Arrow", &e))?;
+        progress(batches.position().min(bytes), bytes);
+        Ok(Some((batch.num_rows(), batch.columns().to_vec())))
+    };
+    let unwritable = |column: usize| unwritable(path, schema.field(chosen[column]).name());
+    let (read, sha256) = hashing(path, options, || distribute(chosen.len(), threads, next, unwritable));
     let (rows, coders) = read?;
     let columns = chosen.iter().zip(coders).map(|(&i, coder)| coder.column(schema.field(i))).collect();
     Ok(Columns { rows, columns, bytes, dialect: None, sha256: sha256.transpose()? })
@@ -255,17 +262,16 @@ fn le(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Reads batch after batch and hands each to all threads, of which every one encodes some of the columns.
-fn distribute(
-    path: &Path,
-    mut batches: Batches,
+/// Some rows: how many, and their columns.
+type Batch = (usize, Vec<ArrayRef>);
+
+/// Gets batch after batch and hands each to all threads, of which every one encodes some of the columns.
+pub(crate) fn distribute(
     columns: usize,
     threads: usize,
-    bytes: u64,
-    progress: Progress<'_>,
+    mut next: impl FnMut() -> Result<Option<Batch>, Problems>,
+    unwritable: impl Fn(usize) -> Problems,
 ) -> Result<(usize, Vec<Coder>), Problems> {
-    let schema = batches.schema();
-    let name = |column: usize| schema.field(column).name().clone();
     std::thread::scope(|scope| {
         let (mut senders, mut workers) = (Vec::new(), Vec::new());
         for first in 0..threads {
@@ -275,20 +281,18 @@ fn distribute(
             workers.push(scope.spawn(move || encode(&receiver, mine)));
         }
         let mut rows = 0;
-        while let Some(batch) = batches.next() {
-            let batch = batch.map_err(|e| broken(path, "Arrow", &e))?;
-            rows += batch.num_rows();
+        while let Some((more, arrays)) = next()? {
+            rows += more;
             for sender in &senders {
                 // A worker that stopped listening has met a problem, which its result tells.
-                sender.send(batch.clone()).unwrap_or_default();
+                sender.send(arrays.clone()).unwrap_or_default();
             }
-            progress(batches.position().min(bytes), bytes);
         }
         drop(senders);
         let mut coders: Vec<(usize, Coder)> = Vec::new();
         for worker in workers {
             let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            coders.extend(done.map_err(|column| unwritable(path, &name(column)))?);
+            coders.extend(done.map_err(&unwritable)?);
         }
         coders.sort_by_key(|(column, _)| *column);
         Ok((rows, coders.into_iter().map(|(_, coder)| coder).collect()))
@@ -296,11 +300,11 @@ fn distribute(
 }
 
 /// Encodes `columns` of all batches; the column that cannot be written as text, if there is one.
-fn encode(batches: &Receiver<RecordBatch>, columns: Vec<usize>) -> Result<Vec<(usize, Coder)>, usize> {
+fn encode(batches: &Receiver<Vec<ArrayRef>>, columns: Vec<usize>) -> Result<Vec<(usize, Coder)>, usize> {
     let mut coders: Vec<(usize, Coder)> = columns.into_iter().map(|column| (column, Coder::default())).collect();
     for batch in batches {
         for (column, coder) in &mut coders {
-            coder.add(batch.column(*column)).map_err(|_| *column)?;
+            coder.add(&batch[*column]).map_err(|_| *column)?;
         }
     }
     Ok(coders)
@@ -308,7 +312,7 @@ fn encode(batches: &Receiver<RecordBatch>, columns: Vec<usize>) -> Result<Vec<(u
 
 /// Encodes one column.
 #[derive(Default)]
-struct Coder {
+pub(crate) struct Coder {
     values: Dictionary,
     codes: Vec<u32>,
     /// The last Arrow dictionary and the codes of those of its values that were used. Often the next batch has the same.
@@ -318,7 +322,7 @@ struct Coder {
 }
 
 impl Coder {
-    fn column(self, field: &Field) -> Column {
+    pub fn column(self, field: &Field) -> Column {
         let (name, arrow) = (field.name().clone(), Some(field.data_type().clone()));
         Column { name, values: self.values, codes: self.codes, arrow }
     }

@@ -290,7 +290,7 @@ pub fn verify(folder: &Path, watcher: &dyn Watcher) -> Result<Verified, Problems
         show_values: false,
         watcher,
     };
-    let found = check::check(folder, &options)?;
+    let found = check::check(&folder.into(), &options)?;
     for said in &certificate.models {
         let same = |m: &&Model| (&m.name, &m.attribute, &m.on) == (&said.name, &said.attribute, &said.on);
         let same = |m: &&Model| same(m) && m.parameters == said.parameters;

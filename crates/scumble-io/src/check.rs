@@ -8,6 +8,7 @@ use crate::answer::{Groups, Model, Number, PopulationUniques, Reason, Risks, VER
 use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::freeform::{self, FreeformNote};
 use crate::manifest::{self, ColumnNote, Manifest};
+use crate::origin;
 use crate::publisher::{Watcher, base_of, picture_axes, read_policy, write_picture};
 use crate::source::{load_registers, read_options, read_taxonomy, taxonomy_files, to_register};
 use hashbrown::HashMap;
@@ -18,7 +19,7 @@ use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::encode::{encode, encode_guard};
 use scumble::freeform::{Specification, attach};
 use scumble::model::Concern;
-use scumble::policy::{AttributePolicy, Policy};
+use scumble::policy::{AttributePolicy, Policy, Source};
 use scumble::problem::{Problem, Problems};
 use scumble::publish::judge;
 use scumble::release::{Release, Shape};
@@ -199,7 +200,7 @@ struct Wanted {
 /// Where the data are and what the columns mean.
 struct Plan {
     what: &'static str,
-    file: PathBuf,
+    source: Source,
     read: ReadOptions,
     quasi: Vec<Wanted>,
     sensitive: Vec<Wanted>,
@@ -217,13 +218,13 @@ struct Plan {
 }
 
 /// Checks a table or a release.
-pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
+pub fn check(data: &Source, options: &Options<'_>) -> Result<Checked, Problems> {
     let start = Instant::now();
     let mut plan = plan(data, options)?;
     options.watcher.phase("reading");
     let files = read_tables(&plan, options.watcher)?;
     if files.records.rows == 0 {
-        return Err(Problem::new(format!("`{}` has no records", data.display())).into());
+        return Err(Problem::new(format!("`{data}` has no records")).into());
     }
     let register = match &options.register {
         Some(path) => Some(read_register(path, &mut plan, options)?),
@@ -261,7 +262,7 @@ pub fn check(data: &Path, options: &Options<'_>) -> Result<Checked, Problems> {
     if let Some((file, axes)) = &options.picture {
         let quasi: Vec<&str> = plan.quasi.iter().map(|w| w.name.as_str()).collect();
         let (x, y) = picture_axes(&quasi, axes.as_ref())?;
-        write_picture(&release, x, y, &data.display().to_string(), file)?;
+        write_picture(&release, x, y, &data.to_string(), file)?;
     }
     Ok(answer)
 }
@@ -276,20 +277,20 @@ struct Files {
 
 /// Reads what is to be understood.
 fn read_tables(plan: &Plan, watcher: &dyn Watcher) -> Result<Files, Problems> {
-    let read = |file: &Path, names: Vec<String>| {
-        columns::read(file, &plan.read, Some(&names), &|done, total| watcher.at(done, total))
+    let read = |source: &Source, names: Vec<String>| {
+        origin::read(source, &plan.read, Some(&names), &|done, total| watcher.at(done, total))
     };
     let names = |wanted: &[Wanted]| wanted.iter().map(|w| w.name.clone()).collect::<Vec<String>>();
     let (quasi, sensitive) = (names(&plan.quasi), names(&plan.sensitive));
     let Some((folder, a)) = &plan.anatomized else {
-        let records = read(&plan.file, [quasi, sensitive, plan.guards.clone()].concat())?;
+        let records = read(&plan.source, [quasi, sensitive, plan.guards.clone()].concat())?;
         return Ok(Files { records, told: None, counterfeits: None });
     };
     let by_group = vec![a.group.clone(), a.count.clone()];
-    let third = a.counterfeits.as_ref().map(|c| read(&folder.join(&c.file), by_group.clone()));
+    let third = a.counterfeits.as_ref().map(|c| read(&Source::File(folder.join(&c.file)), by_group.clone()));
     Ok(Files {
-        told: Some(read(&folder.join(&a.file), [by_group, sensitive].concat())?),
-        records: read(&plan.file, [quasi, vec![a.group.clone()]].concat())?,
+        told: Some(read(&Source::File(folder.join(&a.file)), [by_group, sensitive].concat())?),
+        records: read(&plan.source, [quasi, vec![a.group.clone()]].concat())?,
         counterfeits: third.transpose()?,
     })
 }
@@ -313,20 +314,24 @@ fn changed() -> Reason {
 }
 
 /// Finds out roles and rules: from the policy, the manifest, or the command line.
-fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
-    let is_release = data.is_dir() && data.join(manifest::FILE).exists();
-    let manifest = is_release.then(|| manifest::read(data)).transpose()?;
-    let file = manifest.as_ref().map_or_else(|| data.to_path_buf(), |m| data.join(&m.data.file));
-    let what = if is_release { "release" } else { "table" };
+fn plan(data: &Source, options: &Options<'_>) -> Result<Plan, Problems> {
+    let folder = match data {
+        Source::File(path) if path.is_dir() && path.join(manifest::FILE).exists() => Some(path),
+        _ => None,
+    };
+    let release = folder.map(|folder| Ok::<_, Problems>((folder, manifest::read(folder)?))).transpose()?;
+    let source = release.as_ref().map_or_else(|| data.clone(), |(folder, m)| Source::File(folder.join(&m.data.file)));
+    let what = if release.is_some() { "release" } else { "table" };
     if let Some(path) = &options.policy {
-        let plan = from_policy(read_policy(path)?, &base_of(path), file, what, manifest.as_ref())?;
-        let shape = manifest.as_ref().map_or(Shape::Regions, Manifest::shape);
-        return Ok(Plan { anatomized: manifest.and_then(|m| other_files(&m, data)), shape, ..plan });
+        let manifest = release.as_ref().map(|(_, m)| m);
+        let plan = from_policy(read_policy(path)?, &base_of(path), source, what, manifest)?;
+        let shape = manifest.map_or(Shape::Regions, Manifest::shape);
+        return Ok(Plan { anatomized: release.and_then(|(folder, m)| other_files(&m, folder)), shape, ..plan });
     }
-    if let Some(manifest) = manifest {
-        return from_manifest(&manifest, data, file);
+    if let Some((folder, manifest)) = release {
+        return from_manifest(&manifest, folder);
     }
-    let names = columns::header(&file, &options.read)?;
+    let names = origin::header(&source, &options.read)?;
     let mut problems = Problems::default();
     if options.quasi.is_empty() {
         problems.push(
@@ -337,13 +342,13 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
     }
     for name in options.quasi.iter().chain(&options.sensitive).filter(|n| !names.contains(n)) {
         let hint = did_you_mean(name, names.iter().map(String::as_str));
-        problems.push(Problem::new(format!("`{name}` is not a column of `{}`", data.display())).hint(hint));
+        problems.push(Problem::new(format!("`{name}` is not a column of `{data}`")).hint(hint));
     }
     problems.or(())?;
     let plain = |name: &String| Wanted { name: name.clone(), rule: None, rows: None, freeform: None };
     Ok(Plan {
         what,
-        file,
+        source,
         read: options.read.clone(),
         quasi: options.quasi.iter().map(plain).collect(),
         sensitive: options.sensitive.iter().map(plain).collect(),
@@ -360,7 +365,7 @@ fn plan(data: &Path, options: &Options<'_>) -> Result<Plan, Problems> {
 fn from_policy(
     mut policy: Policy,
     base: &Path,
-    file: PathBuf,
+    source: Source,
     what: &'static str,
     manifest: Option<&Manifest>,
 ) -> Result<Plan, Problems> {
@@ -388,7 +393,7 @@ fn from_policy(
     let read = manifest.map_or_else(|| read_options(&policy), manifest::read_options);
     Ok(Plan {
         what,
-        file,
+        source,
         read,
         quasi: wanted(policy.quasi().collect())?,
         sensitive: wanted(policy.sensitive().collect())?,
@@ -424,7 +429,7 @@ fn other_files(m: &Manifest, folder: &Path) -> Option<(PathBuf, manifest::Anatom
     m.anatomized.clone().map(|a| (folder.to_path_buf(), a))
 }
 
-fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Problems> {
+fn from_manifest(m: &Manifest, folder: &Path) -> Result<Plan, Problems> {
     let edited = |name: &str| {
         Problem::new(format!("what the manifest says of the values of `{name}` cannot be understood"))
             .hint("the manifest was edited; take the release from where it was published")
@@ -482,7 +487,7 @@ fn from_manifest(m: &Manifest, folder: &Path, file: PathBuf) -> Result<Plan, Pro
     leave_out(&mut requirements, &mut warnings, "what only the publisher has; use `--policy`", needs);
     Ok(Plan {
         what: "release",
-        file,
+        source: Source::File(folder.join(&m.data.file)),
         read: manifest::read_options(m),
         quasi,
         sensitive,
@@ -548,8 +553,7 @@ pub(crate) fn must_be_release(folder: &Path) -> Result<(), Problems> {
 pub(crate) fn open(folder: &Path, named: Named<'_>, watcher: &dyn Watcher) -> Result<(Release, Vec<String>), Problems> {
     must_be_release(folder)?;
     let m = manifest::read(folder)?;
-    let file = folder.join(&m.data.file);
-    open_plan(&from_manifest(&m, folder, file)?, named, watcher)
+    open_plan(&from_manifest(&m, folder)?, named, watcher)
 }
 
 /// The same for a table without a manifest, whose columns a policy explains.
@@ -559,7 +563,7 @@ pub(crate) fn open_table(
     named: Named<'_>,
     watcher: &dyn Watcher,
 ) -> Result<(Release, Vec<String>), Problems> {
-    let mut plan = from_policy(read_policy(policy)?, &base_of(policy), file.to_path_buf(), "table", None)?;
+    let mut plan = from_policy(read_policy(policy)?, &base_of(policy), Source::from(file), "table", None)?;
     // What was promised is not asked here, and guards are not published.
     plan.requirements.clear();
     plan.guards.clear();
@@ -592,14 +596,14 @@ pub(crate) struct Understood {
 pub(crate) fn open_by(folder: &Path, policy: Option<&Path>, watcher: &dyn Watcher) -> Result<Understood, Problems> {
     must_be_release(folder)?;
     let m = manifest::read(folder)?;
-    let file = folder.join(&m.data.file);
+    let source = Source::File(folder.join(&m.data.file));
     let plan = match policy {
         Some(path) => Plan {
             anatomized: other_files(&m, folder),
             shape: m.shape(),
-            ..from_policy(read_policy(path)?, &base_of(path), file, "release", Some(&m))?
+            ..from_policy(read_policy(path)?, &base_of(path), source, "release", Some(&m))?
         },
-        None => from_manifest(&m, folder, file)?,
+        None => from_manifest(&m, folder)?,
     };
     watcher.phase("reading");
     let files = read_tables(&plan, watcher)?;

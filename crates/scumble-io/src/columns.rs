@@ -34,8 +34,8 @@ pub struct Columns {
     pub bytes: u64,
     /// How the text was written, if the source is CSV.
     pub dialect: Option<Dialect>,
-    /// SHA-256 of the source in hexadecimal, if [`ReadOptions::hash`] asked for it. That of a directory is the hash of
-    /// what `sha256sum *` would print in it.
+    /// SHA-256 of the source in hexadecimal, if it is of files and [`ReadOptions::hash`] asked for it. That of a directory
+    /// is the hash of what `sha256sum` would print of its files by their paths in it.
     pub sha256: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct Column {
     pub values: Dictionary,
     /// The code of each row's text.
     pub codes: Vec<u32>,
-    /// The type in the source, if that was Parquet or Arrow.
+    /// The type in the source, if that has types: Parquet, Arrow or a database.
     pub arrow: Option<DataType>,
 }
 
@@ -77,7 +77,8 @@ pub struct Dialect {
     pub quote: u8,
 }
 
-/// Told how many bytes of how many are done. The total is zero when it cannot be known, as for a pipe.
+/// Told how many bytes of how many are done, or how many rows of a database. The total is zero when it cannot be known,
+/// as for a pipe.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 
 /// The names of the columns, without reading the data.
@@ -85,7 +86,7 @@ pub fn header(path: &Path, options: &ReadOptions) -> Result<Vec<String>, Problem
     if path.is_dir() { Ok(Directory::open(path, options)?.names) } else { Kind::of(path)?.header(path, options) }
 }
 
-/// Reads the `wanted` columns (all, if `None`) of a file, or of all files in a directory in the order of their names.
+/// Reads the `wanted` columns (all, if `None`) of a file, or of all files below a directory in the order of their paths.
 pub fn read(
     path: &Path,
     options: &ReadOptions,
@@ -154,6 +155,7 @@ impl Kind {
 
 /// Files of one kind with the same columns.
 struct Directory {
+    path: PathBuf,
     kind: Kind,
     files: Vec<PathBuf>,
     names: Vec<String>,
@@ -181,7 +183,7 @@ impl Directory {
             }
         }
         let bytes = files.iter().filter_map(|file| file.metadata().ok()).map(|m| m.len()).sum();
-        problems.or(Directory { kind, files, names, bytes })
+        problems.or(Directory { path: path.to_path_buf(), kind, files, names, bytes })
     }
 
     fn read(
@@ -197,7 +199,7 @@ impl Directory {
                 self.kind.read(path, options, wanted, &|here, _| progress(before + here, self.bytes.max(before)))?;
             done += part.bytes;
             if let Some(hash) = &part.sha256 {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let name = path.strip_prefix(&self.path).unwrap_or(path).to_string_lossy();
                 sum.update(format!("{hash}  {name}\n"));
             }
             encoders.push(Encoder::of(&mut part, order));
@@ -222,21 +224,34 @@ fn same_types(mut whole: Columns, part: &Columns) -> Columns {
     whole
 }
 
-/// The files of a directory by name. Hidden ones, and those that Spark and Hive put beside the data (`_SUCCESS`,
-/// `_metadata`), are no data.
+/// The files below a directory by their paths. Hidden ones, and those that Spark and Hive put beside the data
+/// (`_SUCCESS`, `_metadata`), are no data.
 fn files(path: &Path) -> Result<Vec<PathBuf>, Problems> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(|e| unreadable(path, &e))? {
-        let file = entry.map_err(|e| unreadable(path, &e))?.path();
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(['.', '_']) {
-            continue;
+    let mut folders = vec![path.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).map_err(|e| unreadable(&folder, &e))? {
+            let entry = entry.map_err(|e| unreadable(&folder, &e))?;
+            let (file, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            if name.starts_with(['.', '_']) {
+                continue;
+            }
+            if !file.is_dir() {
+                files.push(file);
+            } else if name.contains('=') {
+                let problem = Problem::new(format!("directory `{}` is named like a value of a column", file.display()));
+                let hint = "such columns are not read: write the column into the files, or name this directory alone";
+                return Err(problem.hint(hint).into());
+            } else if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                // A link may lead round in a circle.
+                let problem =
+                    Problem::new(format!("`{}` is a link to a directory, which is not followed", file.display()));
+                return Err(problem.hint("put the directory itself there").into());
+            } else {
+                folders.push(file);
+            }
         }
-        if file.is_dir() {
-            let problem = Problem::new(format!("directory `{}` contains a directory `{name}`", path.display()));
-            return Err(problem.hint("only flat directories of files are read").into());
-        }
-        files.push(file);
     }
     files.sort();
     Ok(files)

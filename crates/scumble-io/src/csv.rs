@@ -164,14 +164,18 @@ fn names(path: &Path, cells: Vec<Vec<u8>>) -> Result<Vec<String>, Problems> {
     problems.or(names).and_then(|names| check_names(path, names))
 }
 
+/// How an SQLite database is read.
+const DATABASE: &str = "name its table: `--table NAME`, or in a policy `source = { sqlite = \"…\", table = \"…\" }`";
+
 /// Files that are no text, known by their first bytes.
-const MAGIC: [(&[u8], &str, &str); 7] = [
+const MAGIC: [(&[u8], &str, &str); 8] = [
     (b"\xff\xfe", "is UTF-16", "convert it to UTF-8, for example with `iconv -f UTF-16 -t UTF-8`"),
     (b"\xfe\xff", "is UTF-16", "convert it to UTF-8, for example with `iconv -f UTF-16 -t UTF-8`"),
     (b"\x1f\x8b", "is compressed with gzip", "decompress it with `gunzip` first"),
     (b"\x28\xb5\x2f\xfd", "is compressed with zstd", "decompress it with `unzstd` first"),
     (b"PK\x03\x04", "is a zip archive or an Excel workbook", "save the table as CSV"),
     (b"PAR1\x15", "is a Parquet file", "give it the extension `.parquet`"),
+    (b"SQLite format 3\0", "is an SQLite database", DATABASE),
     (b"ARROW1\0\0", "is an Arrow file", "give it the extension `.arrow`"),
 ];
 

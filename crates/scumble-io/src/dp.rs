@@ -5,9 +5,9 @@
 //! number is drawn. A crash in between costs the price and answers nothing; there is no way to an answer that was not paid.
 
 use crate::answer::{Reason, VERSION};
-use crate::columns::{self, ReadOptions};
+use crate::columns::ReadOptions;
+use crate::origin;
 use crate::publisher::{Clock, Watcher, base_of};
-use crate::source::beside;
 use dashu_int::IBig;
 use measure::Measured;
 use purse::{LedgerPurse, Purse, Tab};
@@ -198,14 +198,14 @@ pub fn ask(path: &Path, options: &Options<'_>) -> Result<Answered, Problems> {
     let mut clock = Clock::new();
     let queries = read_queries(path)?;
     let base = base_of(path);
-    let source = beside(&base, &queries.source);
+    let source = queries.source.beside(&base);
     let read = ReadOptions { delimiter: queries.delimiter, quote: queries.quote, ..ReadOptions::default() };
-    let names = columns::header(&source, &read)?;
+    let names = origin::header(&source, &read)?;
     check_columns(&queries, &names, options.recipient.as_deref())?;
     let plans = plans(&queries, &names, options)?;
     let bill = bill(&plans, queries.person.is_none());
     let purse = LedgerPurse::new(&base, &queries)?;
-    let tab = tab(&source, &queries, options.recipient.clone());
+    let tab = tab(&queries, options.recipient.clone());
     let all = bill.spends;
     let mut answered = Answered {
         version: VERSION,
@@ -270,9 +270,9 @@ impl Answered {
 }
 
 /// Whose budgets pay for what is asked of a source.
-fn tab(source: &Path, queries: &Queries, recipient: Option<String>) -> Tab {
+fn tab(queries: &Queries, recipient: Option<String>) -> Tab {
     Tab {
-        dataset: source.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+        dataset: queries.source.name().unwrap_or_default(),
         recipient,
         limit: queries.budget.clone(),
         each: queries.each.clone(),

@@ -16,15 +16,16 @@ mod role;
 mod singling;
 
 use crate::answer::VERSION;
-use crate::columns::{self, Dialect, ReadOptions};
+use crate::columns::{Dialect, ReadOptions};
+use crate::origin;
 use profile::Profile;
 use rayon::prelude::*;
 use role::{Basis, Suggestion};
+use scumble::policy::Source;
 use scumble::problem::Problems;
 use scumble::table::{Role, number_tuples};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Instant;
 
 pub use draft::draft;
@@ -160,10 +161,10 @@ fn role_name<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Erro
     serializer.serialize_str(role.name())
 }
 
-/// Inspects a file, or a directory of files.
-pub fn inspect(path: &Path, options: &InspectOptions, progress: Progress<'_>) -> Result<Inspection, Problems> {
+/// Inspects a table.
+pub fn inspect(source: &Source, options: &InspectOptions, progress: Progress<'_>) -> Result<Inspection, Problems> {
     let start = Instant::now();
-    let read = columns::read(path, &options.read, None, &|done, total| progress("reading", done, total))?;
+    let read = origin::read(source, &options.read, None, &|done, total| progress("reading", done, total))?;
     let after_reading = start.elapsed().as_secs_f64();
     let (rows, bytes, dialect) = (read.rows as u64, read.bytes, read.dialect.map(Written::of));
     let (missing, mut warnings) = profile::missing_texts(&read.columns, &options.missing);

@@ -27,6 +27,7 @@ use crate::manifest;
 use crate::staging;
 use entry::BEGINNING;
 use scumble::inference::Located;
+use scumble::policy::is_postgres;
 use scumble::problem::{Problem, Problems};
 use scumble::taxonomy::iso_date;
 use sha2::{Digest, Sha256};
@@ -47,7 +48,7 @@ pub struct Whereabouts {
 impl Whereabouts {
     /// Of a ledger that is named relative to a folder. The key of a folder stands beside it, unless it is named.
     pub fn new(base: &Path, ledger: &str, key: Option<&str>) -> Whereabouts {
-        let is_database = ledger.starts_with("postgres://") || ledger.starts_with("postgresql://");
+        let is_database = is_postgres(ledger);
         let place = if is_database { ledger.to_owned() } else { beside(base, ledger).display().to_string() };
         let key = match key {
             Some(key) => beside(base, key),

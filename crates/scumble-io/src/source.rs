@@ -3,6 +3,7 @@
 use crate::columns::{self, Column, Dialect, ReadOptions};
 use crate::dictionary::Dictionary;
 use crate::ledger::Recollection;
+use crate::origin;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -105,7 +106,8 @@ pub fn read_taxonomy(path: &Path, name: &str) -> Result<Vec<Vec<String>>, Proble
 }
 
 /// Whether the columns of the source and of the policy are the same; every difference is a problem.
-fn compare_columns(policy: &Policy, source: &str, names: &[String]) -> Problems {
+fn compare_columns(policy: &Policy, names: &[String]) -> Problems {
+    let source = &policy.source;
     let mut problems = Problems::default();
     for a in &policy.attributes {
         if !names.contains(&a.name) {
@@ -170,24 +172,24 @@ pub(crate) fn load(
     past: Option<&Recollection>,
     progress: columns::Progress<'_>,
 ) -> Result<Extract, Problems> {
-    let path = beside(base, &policy.source);
+    let source = policy.source.beside(base);
     let options = read_options(policy);
     load_registers(&mut policy.requirements, base, &policy.missing, progress)?;
     let policy = &*policy;
     let attributes: Vec<&AttributePolicy> = policy.quasi().chain(policy.sensitive()).chain(policy.guards()).collect();
     let (files, mut problems) = taxonomy_files(base, &attributes);
-    let names = match columns::header(&path, &options) {
+    let names = match origin::header(&source, &options) {
         Ok(names) => names,
         Err(more) => {
             problems.0.extend(more.0);
             return Err(problems);
         }
     };
-    problems.0.extend(compare_columns(policy, &policy.source, &names).0);
+    problems.0.extend(compare_columns(policy, &names).0);
     problems.or(())?;
     let wanted: Vec<String> =
         policy.attributes.iter().filter(|a| a.role != Role::Identifier || a.person).map(|a| a.name.clone()).collect();
-    let mut read = columns::read(&path, &options, Some(&wanted), progress)?;
+    let mut read = origin::read(&source, &options, Some(&wanted), progress)?;
     if read.rows == 0 {
         return Err(Problem::new(format!("`{}` has no records", policy.source))
             .hint("there is nothing to publish")

@@ -12,7 +12,7 @@ use scumble_io::publisher::{Options, Watcher, publish};
 use scumble_io::staging::Slot;
 
 fn look(path: &Path, options: &InspectOptions) -> Inspection {
-    inspect(path, options, &|_, _, _| ()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    inspect(&path.into(), options, &|_, _, _| ()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 /// A table in a folder of its own, with its inspection.
@@ -38,12 +38,12 @@ fn sets(found: &Inspection) -> Vec<(Vec<&str>, u64)> {
 
 /// The draft parses and lists every column once, in order, with the suggested role.
 fn parsed(found: &Inspection, source: &str) -> Policy {
-    let text = draft(found, source);
+    let text = draft(found, &Path::new(source).into());
     let policy = Policy::parse("draft", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let listed: Vec<(&str, Role)> = policy.attributes.iter().map(|a| (a.name.as_str(), a.role)).collect();
     let suggested: Vec<(&str, Role)> = found.columns.iter().map(|c| (c.name.as_str(), c.role)).collect();
     assert_eq!(listed, suggested);
-    assert_eq!(policy.source, source);
+    assert_eq!(policy.source, Path::new(source).into());
     policy
 }
 
@@ -59,7 +59,7 @@ fn publishes(found: &Inspection, data: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let policy = folder.path().join("policy.toml");
     parsed(found, data.to_str().unwrap());
-    std::fs::write(&policy, draft(found, data.to_str().unwrap())).unwrap();
+    std::fs::write(&policy, draft(found, &data.into())).unwrap();
     let options = Options {
         seed: Some(1),
         dry_run: false,
@@ -223,7 +223,7 @@ fn tiny_and_empty_tables() {
     assert_eq!(sets(&found), [], "a single row is told from no other");
     let policy = parsed(&found, "x.csv");
     assert_eq!(policy.k(), Some(1));
-    assert!(draft(&found, "x.csv").contains("The table has 1 row"));
+    assert!(draft(&found, &Path::new("x.csv").into()).contains("The table has 1 row"));
     publishes(&found, &folder.path().join("data.csv"));
 
     let (folder, found) = table(&format!("age,colour,disease\n{}", "41,red,flu\n".repeat(9)));
@@ -316,7 +316,7 @@ fn no_value_leaks() {
     let rows: Vec<String> = (0..200).map(row).collect();
     let (folder, found) = table(&format!("name,city,zip,birth_date,diagnosis,x,measure\n{}", rows.concat()));
     let json = serde_json::to_string(&found).unwrap();
-    let text = draft(&found, "data.csv");
+    let text = draft(&found, &Path::new("data.csv").into());
     let cells = || rows.iter().flat_map(|r| r.trim().split(',')).filter(|c| c.len() > 3);
     for cell in cells() {
         assert!(!json.contains(cell), "{cell} in the answer");
@@ -328,7 +328,7 @@ fn no_value_leaks() {
     let values = column(&shown, "city").values.clone().unwrap();
     assert_eq!(values.commonest.len(), 5);
     assert_eq!((values.least.as_deref(), values.greatest.as_deref()), (Some("Zq0city"), Some("Zq4city")));
-    assert_eq!(draft(&shown, "data.csv"), text, "the draft shows none even then");
+    assert_eq!(draft(&shown, &Path::new("data.csv").into()), text, "the draft shows none even then");
 }
 
 #[test]
@@ -368,6 +368,6 @@ fn what_the_user_said_about_the_file_stands_in_the_draft() {
 
 #[test]
 fn a_file_that_is_not_there() {
-    let problems = inspect(Path::new("/no/such.csv"), &InspectOptions::default(), &|_, _, _| ()).unwrap_err();
+    let problems = inspect(&Path::new("/no/such.csv").into(), &InspectOptions::default(), &|_, _, _| ()).unwrap_err();
     assert!(problems.to_string().contains("does not exist"));
 }

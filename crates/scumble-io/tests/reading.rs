@@ -550,6 +550,46 @@ fn directories_are_read_in_order_of_names() {
 }
 
 #[test]
+fn directories_are_read_with_what_is_below() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = ReadOptions { hash: true, ..ReadOptions::default() };
+    let within = |name: &str| directory.path().join(name);
+    for folder in ["b/c", "d", "_temporary/0", ".git"] {
+        std::fs::create_dir_all(within(folder)).unwrap();
+    }
+    let files = ["a.csv", "b/c/1.csv", "b/x.csv", "d/0.csv", "e.csv"];
+    for (i, name) in files.iter().enumerate() {
+        file(&directory, name, format!("n\n{i}\n"));
+    }
+    file(&directory, "_temporary/0/part.csv", "other\n");
+    file(&directory, ".git/config", "other\n");
+    let columns = read_all(directory.path(), &options).unwrap();
+    assert_eq!(rows(&columns), [["0"], ["1"], ["2"], ["3"], ["4"]]);
+    let line = |name: &&str| {
+        let hash: String =
+            Sha256::digest(std::fs::read(within(name)).unwrap()).iter().map(|b| format!("{b:02x}")).collect();
+        format!("{hash}  {name}\n")
+    };
+    let sum: String =
+        Sha256::digest(files.iter().map(line).collect::<String>()).iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(columns.sha256, Some(sum));
+    std::fs::create_dir(within("year=2020")).unwrap();
+    assert_eq!(
+        messages(read_all(directory.path(), &options)),
+        ["directory `year=2020` is named like a value of a column"]
+    );
+    std::fs::remove_dir(within("year=2020")).unwrap();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(directory.path(), within("round")).unwrap();
+        assert_eq!(
+            messages(read_all(directory.path(), &options)),
+            ["`round` is a link to a directory, which is not followed"]
+        );
+    }
+}
+
+#[test]
 fn dictionaries_number_by_insertion() {
     let mut values = Dictionary::new();
     assert!(values.is_empty());

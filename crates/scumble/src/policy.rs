@@ -23,9 +23,11 @@ mod freeform;
 mod gate;
 mod queries;
 mod reader;
+mod source;
 mod taxonomies;
 
 pub use queries::{Asked, ColumnRule, Queries, SyntheticRule};
+pub use source::{Rows, Source, check_address, is_postgres};
 pub use taxonomies::read_rule;
 
 /// A valid policy.
@@ -33,7 +35,7 @@ pub struct Policy {
     /// Who publishes.
     pub publisher: Option<String>,
     /// Where the extract is, as written.
-    pub source: String,
+    pub source: Source,
     /// Who receives the release.
     pub recipients: Vec<String>,
     /// How the source is written, where detection is not wanted.
@@ -184,13 +186,10 @@ impl<'a> Reader<'a> {
             "queries",
         ];
         self.only(root, &known);
+        let source = self.source(root);
         if root.get("queries").is_some() {
             // Read for its mistakes; `query --dp` reads it for its content.
-            self.queries(root);
-        }
-        let source = self.text_at(root, "source");
-        if source.is_none() && root.get("source").is_none() {
-            self.report(0, Problem::new("`source` is missing").hint("add `source = \"extract.csv\"` at the top"));
+            self.queries(root, source.as_ref());
         }
         let attributes = self.attributes(root);
         let requirements = self.requirements(root, &attributes);

@@ -1,6 +1,7 @@
 //! Exact measurements of a table: one pass over the rows for each question.
 
 use crate::columns::{self, Column, ReadOptions};
+use crate::origin;
 use dashu_int::IBig;
 use hashbrown::HashMap;
 use rand::RngExt;
@@ -8,10 +9,9 @@ use rand_chacha::ChaCha20Rng;
 use rayon::prelude::*;
 use scumble::dp::dice::Dice;
 use scumble::dp::query::{Filter, Keys, Measure, Noise, Plan, Scale};
-use scumble::policy::Queries;
+use scumble::policy::{Queries, Source};
 use scumble::problem::{Problem, Problems};
 use scumble::taxonomy::Decimal;
-use std::path::Path;
 
 /// What was measured for a question. It is exact, so it does not leave this crate.
 pub(super) struct Measured {
@@ -68,7 +68,7 @@ pub(super) fn words(measure: &Measure, columns: &[String]) -> String {
 
 /// Reads what the questions need and measures it.
 pub(super) fn measure(
-    source: &Path,
+    source: &Source,
     read: &ReadOptions,
     queries: &Queries,
     plans: &[Plan],
@@ -81,9 +81,9 @@ pub(super) fn measure(
     wanted.dedup();
     if wanted.is_empty() {
         // COUNT(*) without a person column: any column counts rows.
-        wanted.extend(columns::header(source, read)?.into_iter().take(1));
+        wanted.extend(origin::header(source, read)?.into_iter().take(1));
     }
-    let table = columns::read(source, read, Some(&wanted), progress)?;
+    let table = origin::read(source, read, Some(&wanted), progress)?;
     let table = Table { rows: table.rows, columns: &table.columns, missing: &queries.missing };
     let person = queries.person.as_ref().map(|name| table.column(name)).transpose()?;
     plans.iter().map(|plan| table.measure(plan, person, random)).collect()
@@ -379,7 +379,9 @@ mod tests {
         let plan = sql::parse(SQL, &queries, &names).unwrap().plan(&price, &queries).unwrap();
         let mut random = ChaCha20Rng::seed_from_u64(1);
         let read = ReadOptions::default();
-        let all = measure(&file, &read, &queries, std::slice::from_ref(&plan), &mut random, &|_, _| ()).unwrap();
+        let all =
+            measure(&Source::File(file.clone()), &read, &queries, std::slice::from_ref(&plan), &mut random, &|_, _| ())
+                .unwrap();
         let number = |exact: &Exact| match exact {
             Exact::Number(n) => vec![n.to_f64().value()],
             Exact::Places(places, size) => {

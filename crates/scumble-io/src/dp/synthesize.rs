@@ -4,7 +4,8 @@ use super::measure::{KeyMap, NOWHERE, bound, key_map, texts};
 use super::purse::{LedgerPurse, Purse};
 use super::{Balance, Cost, check_columns, cost, read_queries, source_of_randomness, tab, unit, warnings};
 use crate::answer::{Reason, VERSION};
-use crate::columns::{self, ReadOptions, hex};
+use crate::columns::{ReadOptions, hex};
+use crate::origin;
 use crate::publisher::{Clock, Watcher, base_of};
 use crate::source::beside;
 use crate::staging::{Slot, Staging, must_be_free};
@@ -14,7 +15,7 @@ use rand_chacha::ChaCha20Rng;
 use scumble::dp::dice::Fair;
 use scumble::dp::query::{Keys, NoiseKind};
 use scumble::dp::synthetic::{Marginal, Recipe, Synthetic};
-use scumble::policy::{Queries, SyntheticRule};
+use scumble::policy::{Queries, Source, SyntheticRule};
 use scumble::problem::{Problem, Problems};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -99,13 +100,13 @@ pub fn synthesize(path: &Path, options: &Options<'_>) -> Result<Synthesized, Pro
             .hint("add it with `columns = […]`, `epsilon = 1` and `to = \"releases/synthetic\"`")
     })?;
     let base = base_of(path);
-    let source = beside(&base, &queries.source);
+    let source = queries.source.beside(&base);
     let target = options.to.clone().unwrap_or_else(|| beside(&base, &rule.to));
     if !options.dry_run {
         must_be_free(&target, options.replace)?;
     }
     let read = ReadOptions { delimiter: queries.delimiter, quote: queries.quote, ..ReadOptions::default() };
-    let names = columns::header(&source, &read)?;
+    let names = origin::header(&source, &read)?;
     check_columns(&queries, &names, options.recipient.as_deref())?;
     let keys = public_keys(&queries, &rule)?;
     let recipe = Recipe {
@@ -116,7 +117,7 @@ pub fn synthesize(path: &Path, options: &Options<'_>) -> Result<Synthesized, Pro
     };
     let spends = recipe.spends();
     let purse = LedgerPurse::new(&base, &queries)?;
-    let tab = tab(&source, &queries, options.recipient.clone());
+    let tab = tab(&queries, options.recipient.clone());
     let mut answer = describe(&queries, &rule, &target, cost(&spends, &queries.budget), options);
     let standing = purse.standing(&tab, &spends)?;
     let within = standing.is_ok();
@@ -217,7 +218,7 @@ fn public_keys(queries: &Queries, rule: &SyntheticRule) -> Result<Vec<Keys>, Pro
 
 /// The key of every counted row, column by column.
 fn load(
-    source: &Path,
+    source: &Source,
     read: &ReadOptions,
     queries: &Queries,
     rule: &SyntheticRule,
@@ -227,7 +228,7 @@ fn load(
 ) -> Result<Vec<Vec<u32>>, Problems> {
     let mut wanted: Vec<String> = rule.columns.clone();
     wanted.extend(queries.person.clone());
-    let table = columns::read(source, read, Some(&wanted), &|done, total| watcher.at(done, total))?;
+    let table = origin::read(source, read, Some(&wanted), &|done, total| watcher.at(done, total))?;
     let find = |name: &str| table.columns.iter().find(|c| c.name == name);
     let mut counted = vec![true; table.rows];
     if let Some(person) = queries.person.as_deref().and_then(find) {

@@ -4,6 +4,7 @@
 //! than the table can give. It holds no value of the data: rules are general ones, never lists of values.
 
 use super::{ColumnProfile, Inspection, SinglingOut};
+use scumble::policy::{Rows, Source};
 use scumble::table::Role;
 use std::fmt::Write;
 
@@ -18,11 +19,11 @@ const ROLES: &str = "\
 #   insensitive       published as it is, protected by nothing: only for what nobody knows and what betrays nothing
 ";
 
-/// Writes the policy that an inspection suggests. `source` is the path as it should stand in the policy.
-pub fn draft(inspection: &Inspection, source: &str) -> String {
+/// Writes the policy that an inspection suggests. `source` is as it should stand in the policy.
+pub fn draft(inspection: &Inspection, source: &Source) -> String {
     let mut out = String::new();
-    let name = source.rsplit(['/', '\\']).next().unwrap_or(source);
-    comment(&mut out, &format!("A first policy for {}, drafted by `scumble inspect`.", quoted(name)));
+    let name = source.name().map_or_else(|| "a query".into(), |name| quoted(&name));
+    comment(&mut out, &format!("A first policy for {name}, drafted by `scumble inspect`."));
     comment(
         &mut out,
         "The draft knows names and numbers, not people: read every line, and decide what others may know of the people \
@@ -30,7 +31,7 @@ pub fn draft(inspection: &Inspection, source: &str) -> String {
     );
     out.push('\n');
     out.push_str("# publisher  = \"who publishes\"\n");
-    let _ = writeln!(out, "source = {}", quoted(source));
+    let _ = writeln!(out, "source = {}", written(source));
     out.push_str("# recipients = [\"who receives it\"]\n");
     reading(&mut out, inspection);
     out.push('\n');
@@ -58,6 +59,21 @@ pub fn draft(inspection: &Inspection, source: &str) -> String {
     out.push_str("[algorithm]\nname = \"mondrian\"\n\n");
     out.push_str("[release]\nto = \"releases/first\"\n");
     out
+}
+
+/// A source as a policy writes it.
+fn written(source: &Source) -> String {
+    let of = |rows: &Rows| match rows {
+        Rows::Table(name) => format!("table = {}", quoted(name)),
+        Rows::Query(query) => format!("query = {}", quoted(query)),
+    };
+    match source {
+        Source::File(path) => quoted(&path.display().to_string()),
+        Source::Postgres { address, rows } => format!("{{ postgres = {}, {} }}", quoted(address), of(rows)),
+        Source::Sqlite { file, rows } => {
+            format!("{{ sqlite = {}, {} }}", quoted(&file.display().to_string()), of(rows))
+        }
+    }
 }
 
 /// How the source is read, where detection will not find it out again.

@@ -1,16 +1,14 @@
 //! A ledger that a team shares: in a PostgreSQL database.
 //!
-//! The right to publish is an advisory lock of the session, so it ends with the connection. Passwords come from the
-//! environment (`PGPASSWORD`) or from a password file (`PGPASSFILE`, `~/.pgpass`), never from the policy.
+//! The right to publish is an advisory lock of the session, so it ends with the connection.
 
 use super::entry::Row;
 use super::store::{Store, held, overtaken, wait_for};
-use postgres::config::Host;
+use crate::postgres::{connect, told};
 use postgres::error::SqlState;
-use postgres::{Client, Config, Error, NoTls};
+use postgres::{Client, Error};
 use scumble::problem::{Problem, Problems};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The version of the tables that this program writes, and what turns each into the next.
@@ -39,26 +37,7 @@ pub struct Postgres {
 impl Postgres {
     /// Connects; makes the tables if they are not there and may be made.
     pub fn open(address: &str, make: bool) -> Result<Option<Postgres>, Problems> {
-        let mut config: Config = address.parse().map_err(|e: Error| {
-            Problem::new(format!("`ledger` is not the address of a database: {e}"))
-                .hint("write it as `postgres://user@host:5432/database`")
-        })?;
-        let name = shown(&config);
-        if config.get_password().is_some() {
-            // Policies are read by many, and so are the arguments of a process.
-            return Err(Problem::new(format!("the address of the ledger `{name}` holds a password"))
-                .hint("leave it out; give it in the environment variable `PGPASSWORD` or in a `.pgpass` file")
-                .into());
-        }
-        if let Some(password) = password(&config) {
-            config.password(password);
-        }
-        config.application_name(&format!("scumble, process {} on {}", std::process::id(), super::machine()));
-        config.connect_timeout(Duration::from_secs(10));
-        let client = config.connect(NoTls).map_err(|e| {
-            Problem::new(format!("the ledger `{name}` cannot be reached: {}", told(&e)))
-                .hint("is the server running, may you connect, and is `PGPASSWORD` or a password file set?")
-        })?;
+        let (client, name) = connect(address, "ledger")?;
         let mut store = Postgres { client, name };
         // The lock of a machine that is gone, and could not say so, is free after two minutes instead of two hours.
         let alive = "SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 6";
@@ -191,75 +170,6 @@ impl Store for Postgres {
     }
 }
 
-/// The address without anything secret.
-fn shown(config: &Config) -> String {
-    let host = match config.get_hosts().first() {
-        Some(Host::Tcp(host)) => host.clone(),
-        Some(Host::Unix(path)) => path.display().to_string(),
-        None => String::new(),
-    };
-    let port = config.get_ports().first().map_or(String::new(), |p| format!(":{p}"));
-    format!("postgres://{host}{port}/{}", config.get_dbname().or(config.get_user()).unwrap_or(""))
-}
-
-/// The password of the environment, or of the password file's first line that fits.
-fn password(config: &Config) -> Option<String> {
-    if let Ok(password) = std::env::var("PGPASSWORD") {
-        return Some(password);
-    }
-    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".pgpass"));
-    let file = std::env::var_os("PGPASSFILE").map(PathBuf::from).or_else(home)?;
-    let text = std::fs::read_to_string(file).ok()?;
-    let host = match config.get_hosts().first() {
-        Some(Host::Tcp(host)) => host.clone(),
-        _ => "localhost".into(),
-    };
-    let port = config.get_ports().first().map_or_else(|| "5432".to_owned(), u16::to_string);
-    let user = config.get_user().unwrap_or("").to_owned();
-    let wanted = [host, port, config.get_dbname().unwrap_or(&user).to_owned(), user];
-    text.lines().filter(|l| !l.starts_with('#')).find_map(|line| fitting(line, &wanted))
-}
-
-/// The password of a line `host:port:database:user:password` if the others fit; `*` fits everything, `\` escapes.
-fn fitting(line: &str, wanted: &[String; 4]) -> Option<String> {
-    let mut fields = vec![String::new()];
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => fields.last_mut()?.extend(letters.next()),
-            ':' if fields.len() < 5 => fields.push(String::new()),
-            other => fields.last_mut()?.push(other),
-        }
-    }
-    let password = fields.get(4)?.clone();
-    fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted).then_some(password)
-}
-
-/// An error in plain words; the server's own where there are some.
-fn told(e: &Error) -> String {
-    match e.as_db_error() {
-        Some(e) => e.message().to_owned(),
-        None => {
-            use std::error::Error;
-            e.source().map_or_else(|| e.to_string(), |cause| cause.to_string())
-        }
-    }
-}
-
 fn trouble(name: &str, e: &Error) -> Problems {
     Problem::new(format!("the ledger `{name}` cannot be used: {}", told(e))).into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_password_file_is_read_as_psql_reads_it() {
-        let wanted = ["db.example".to_owned(), "5432".into(), "releases".into(), "steward".into()];
-        assert_eq!(fitting("db.example:5432:releases:steward:secret", &wanted).as_deref(), Some("secret"));
-        assert_eq!(fitting("*:*:*:steward:a\\:b:c", &wanted).as_deref(), Some("a:b:c"));
-        assert_eq!(fitting("*:*:*:else:secret", &wanted), None);
-        assert_eq!(fitting("*:*:steward", &wanted), None);
-    }
 }

@@ -88,7 +88,7 @@ fn checked(folder: &Path) -> Result<check::Checked, Problems> {
         read: ReadOptions::default(),
         watcher: &Silent,
     };
-    check(folder, &options)
+    check(&folder.into(), &options)
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a policy lets the whole history reveal: `[gate]`.
 
 use super::reader::{Reader, Section, scalar, shown};
+use super::source::password;
 use crate::catalogue::did_you_mean;
 use crate::exact::Ratio;
 use crate::gate::{Gate, Panelist};
@@ -86,14 +87,4 @@ impl<'a> Reader<'a> {
         let problem = Problem::new(format!("`{}` must be {expected}, not {written}", section.path(key)));
         self.report(value.span().start, problem);
     }
-}
-
-/// Where a password stands in the address of a database.
-fn password(address: &str) -> Option<usize> {
-    let (scheme, rest) = address.split_once("://").filter(|(scheme, _)| scheme.starts_with("postgres"))?;
-    if let Some(at) = rest.find("password=") {
-        return Some(scheme.len() + 3 + at);
-    }
-    let (user, _) = rest.split_once('@')?;
-    user.find(':').map(|at| scheme.len() + 3 + at)
 }

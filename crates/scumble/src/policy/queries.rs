@@ -4,6 +4,7 @@
 //! this section only.
 
 use super::reader::{Reader, Section, line_of, scalar, shown};
+use super::{Rows, Source};
 use crate::dp::budget::Limit;
 use crate::dp::query::{NoiseKind, Price, Scale};
 use crate::exact::Fraction;
@@ -17,7 +18,7 @@ use toml::de::{DeTable, DeValue};
 #[derive(Clone, Debug)]
 pub struct Queries {
     /// Where the data are, as written.
-    pub source: String,
+    pub source: Source,
     /// Who may ask; everybody if empty.
     pub recipients: Vec<String>,
     /// How the source is written, where detection is not wanted.
@@ -94,14 +95,15 @@ impl Queries {
                 .hint("the policy is written in TOML: `key = \"text\"`, `[section]`")
         })?;
         let reader = Reader::new(Some(name), text);
-        let queries = reader.queries(&Section { path: String::new(), table: root.get_ref(), at: 0 });
+        let root = Section { path: String::new(), table: root.get_ref(), at: 0 };
+        let queries = reader.queries(&root, reader.source(&root).as_ref());
         reader.finish(queries)
     }
 }
 
 impl<'a> Reader<'a> {
-    /// What the policy says about questions, with every mistake in it.
-    pub(super) fn queries(&self, root: &Section<'a>) -> Option<Queries> {
+    /// What the policy says about questions of its source, with every mistake in it.
+    pub(super) fn queries(&self, root: &Section<'a>, source: Option<&Source>) -> Option<Queries> {
         let Some(section) = self.section(root, "queries") else {
             if root.get("queries").is_none() {
                 let hint =
@@ -111,9 +113,13 @@ impl<'a> Reader<'a> {
             return None;
         };
         self.only(&section, &["table", "person", "rows_per_person", "columns", "budget", "each", "ask", "synthetic"]);
-        let source = self.text_at(root, "source");
-        if root.get("source").is_none() {
-            self.report(0, Problem::new("`source` is missing").hint("add `source = \"extract.csv\"` at the top"));
+        if let Some(Source::Postgres { rows: Rows::Query(_), .. } | Source::Sqlite { rows: Rows::Query(_), .. }) =
+            source
+        {
+            // The next query would begin another budget for the same people.
+            let problem = Problem::new("a budget belongs to a table, and `source` is a query");
+            let at = root.get("source").map_or(0, |v| v.span().start);
+            self.report(at, problem.hint("name a table or a view of the database with `table`"));
         }
         let person = self.text_at(&section, "person").or_else(|| self.person_column(root));
         let rows = section.get("rows_per_person").map_or(Some(1), |v| self.rows(&section, v, person.is_some()));
@@ -124,7 +130,7 @@ impl<'a> Reader<'a> {
             self.report(section.at, Problem::new("`queries.budget` is missing").hint(hint));
         }
         let each = section.get("each").and_then(|_| self.limit(&section, "each"));
-        let table = self.text_at(&section, "table").or_else(|| source.as_deref().map(stem));
+        let table = self.text_at(&section, "table").or_else(|| source.and_then(called));
         let ask = self.asked(&section);
         let (ledger, key) = (self.ledger(root), self.text_at(root, "key"));
         let synthetic = self.section(&section, "synthetic").and_then(|s| self.synthetic(&s, &columns));
@@ -132,7 +138,7 @@ impl<'a> Reader<'a> {
         let (delimiter, quote) = (self.byte(root, "delimiter"), self.byte(root, "quote"));
         let missing = self.texts_at(root, "missing").unwrap_or_else(|| vec![String::new()]);
         Some(Queries {
-            source: source?,
+            source: source?.clone(),
             recipients,
             delimiter,
             quote,
@@ -388,8 +394,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The name of a file without folders and extension.
-fn stem(path: &str) -> String {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    name.split('.').next().unwrap_or(name).to_owned()
+/// What questions call a source: its table, or its file without extension.
+fn called(source: &Source) -> Option<String> {
+    let name = source.name()?;
+    Some(match source {
+        Source::File(_) => name.rsplit('\\').next()?.split('.').next()?.to_owned(),
+        Source::Postgres { .. } | Source::Sqlite { .. } => name,
+    })
 }

@@ -1,7 +1,7 @@
 //! Laws of the policy parser: it never panics, and it names every mistake once.
 
 use proptest::prelude::*;
-use scumble::policy::Policy;
+use scumble::policy::{Policy, Queries, Rows, Source};
 
 /// A right policy that uses most of what there is.
 const RIGHT: &str = r#"publisher = "General Hospital"
@@ -170,6 +170,51 @@ fn what_is_missing_is_said() {
         let found = messages(&text.join("\n"));
         assert!(found.len() == 1 && found[0].contains(words), "{gone}: {found:?}");
     }
+}
+
+/// A source may be a database: its address or file, and a table or a query of it.
+#[test]
+fn a_source_may_be_a_database() {
+    let plain = RIGHT.replace("delimiter = \";\"\nquote = '\"'\n", "");
+    let with = |source: &str| plain.replace("source = \"patients.csv\"", source);
+    let table = Rows::Table("s.patients".into());
+    for (source, read) in [
+        (
+            "source = { postgres = \"postgres://me@host:5432/db\", table = \"s.patients\" }",
+            Source::Postgres { address: "postgres://me@host:5432/db".into(), rows: table.clone() },
+        ),
+        (
+            "source.sqlite = \"x.db\"\nsource.query = \"SELECT 1 AS a\"",
+            Source::Sqlite { file: "x.db".into(), rows: Rows::Query("SELECT 1 AS a".into()) },
+        ),
+    ] {
+        let policy = Policy::parse("policy.toml", &with(source)).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(policy.source, read);
+    }
+    for (source, words) in [
+        ("source = { postgres = \"postgres://h/db\" }", "`source` has neither `table` nor `query`"),
+        ("source = { sqlite = \"x.db\", table = \"a\", query = \"b\" }", "`source` has both `table` and `query`"),
+        ("source = { table = \"a\" }", "`source` has neither `postgres` nor `sqlite`"),
+        ("source = { postgres = \"host/db\", table = \"a\" }", "begins with `postgres://`"),
+        ("source = { postgres = \"postgres://u:secret@h/db\", table = \"a\" }", "holds a password"),
+        ("source = { postgres = \"postgres://h/db?password=secret\", table = \"a\" }", "holds a password"),
+        ("source = \"postgres://u:secret@h/db\"", "the address of a database, without a table"),
+        ("source = { sqlite = \"x.db\", table = \"\" }", "`source.table` is empty"),
+        ("source = { sqlite = \"x.db\", table = 5 }", "`source.table` must be text in quotes"),
+        ("source = { sqlite = \"x.db\", tabel = \"a\", table = \"b\" }", "`source.tabel` is not known"),
+        ("source = 5", "`source` must be a path in quotes or a database"),
+        ("source = { sqlite = \"x.db\", table = \"a\" }\nquote = \"'\"", "`quote` is about CSV files"),
+    ] {
+        let found = messages(&with(source));
+        assert!(found.len() == 1 && found[0].contains(words), "{source}: {found:?}");
+        assert!(found[0].contains("`policy.toml`, line ") && !found[0].contains("secret"), "{found:?}");
+    }
+    // A budget belongs to a table.
+    let questions = "\n[queries]\nbudget = { epsilon = 1 }\n";
+    let ask = |rows: &str| Queries::parse("p", &format!("source = {{ sqlite = \"x.db\", {rows} }}{questions}"));
+    assert_eq!(ask("table = \"s.patients\"").map(|q| q.table).as_deref(), Ok("patients"));
+    let refused = ask("query = \"SELECT 1 AS a\"").expect_err("a query").to_string();
+    assert!(refused.contains("line 1: a budget belongs to a table"), "{refused}");
 }
 
 /// Numbers may be written as TOML writes them.
