@@ -90,7 +90,10 @@ pub(crate) fn repair(job: &Job<'_>, refused: &Carried) -> Result<(Vec<Repaired>,
         (false, false) => Some(format!("changes were looked for during {seconds} s{longer}")),
         (false, true) => None,
     };
-    found.sort_by(|a, b| a.remedy.loss.total_cmp(&b.remedy.loss).then(a.remedy.suppressed.cmp(&b.remedy.suppressed)));
+    found.sort_by(|Repaired { remedy: a, .. }, Repaired { remedy: b, .. }| {
+        let gcp = |r: &Remedy| r.gcp.unwrap_or(0.0);
+        a.loss.total_cmp(&b.loss).then(a.suppressed.cmp(&b.suppressed)).then(gcp(a).total_cmp(&gcp(b)))
+    });
     Ok((found, note))
 }
 

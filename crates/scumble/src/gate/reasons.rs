@@ -10,7 +10,7 @@ use crate::problem::Problem;
 /// So many of the worst are looked at,
 const LOOKED_AT: usize = 50;
 /// and so many of them are explained in full,
-const EXPLAINED: usize = 10;
+const EXPLAINED: usize = 20;
 /// where no more facts than this are needed.
 const FACTS: usize = 12;
 
@@ -44,9 +44,7 @@ impl Learnt {
                 _ => continue,
             };
             let facts = explainer.excluding(&reasons, *kind, claim);
-            if !facts.is_empty() {
-                found.push((facts.len(), at, claim, facts));
-            }
+            found.push((facts.len(), at, claim, facts));
         }
         found.sort_unstable_by_key(|(facts, at, ..)| (*facts, *at));
         let names = Naming { memory, releases, learnt: &self.crowd };
@@ -54,11 +52,15 @@ impl Learnt {
             let (kind, breach) = &mut breaches[at];
             let told = i < EXPLAINED && facts.len() <= FACTS;
             let witness = told.then(|| explainer.why(*kind, claim, Some(&facts)).ok()).flatten();
+            // Where the search or beliefs excluded something, no facts are at hand.
+            if witness.is_none() && facts.is_empty() {
+                continue;
+            }
             let used = witness.as_ref().map_or(&facts, |w| &w.facts);
             let contributing = self.contributing(memory, releases, used, self.crowd.kinds[*kind as usize].1);
             let sentences = match &witness {
                 Some(witness) => explainer.sentences(witness, &names),
-                None => vec![format!("it follows from {} published counts together", facts.len())],
+                None => vec![format!("it follows from what was published in {} places together", facts.len() + 1)],
             };
             breach.reason = Some(Reason { sentences, releases: contributing });
         }
