@@ -2,7 +2,9 @@
 
 use crate::columns::{self, Column, Dialect, ReadOptions};
 use crate::dictionary::Dictionary;
+use crate::engine::{Engine, Passing, What};
 use crate::ledger::Recollection;
+use crate::publisher::Watcher;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -23,8 +25,10 @@ use std::sync::Arc;
 pub struct Extract {
     /// Quasi-identifiers and sensitive attributes, encoded and collapsed.
     pub table: Table,
-    /// The distinct row of every record.
+    /// The distinct row of every record, or of every line if they were counted.
     pub row_of: Vec<u32>,
+    /// How many records each line stands for, if an engine counted them.
+    pub weights: Option<Vec<u64>>,
     /// Who the persons are, if a column names them. It leaves the process only as pseudonyms.
     pub persons: Option<Column>,
     /// Records that must not be published, rising.
@@ -160,6 +164,28 @@ pub fn load_registers(
     Ok(())
 }
 
+/// Where the source of a policy is: beside it, or an address that only an engine understands.
+pub fn place(base: &Path, source: &str) -> PathBuf {
+    if source.contains("://") { source.into() } else { beside(base, source) }
+}
+
+/// Lets an engine count the source, and puts in the place of each column that passes through one without rows.
+fn count(
+    policy: &Policy,
+    path: &Path,
+    names: &[String],
+    (engine, watcher): (&dyn Engine, &dyn Watcher),
+) -> Result<columns::Columns, Problems> {
+    let named = |role: &dyn Fn(&AttributePolicy) -> bool| -> Vec<String> {
+        let of = |n: &&String| policy.attributes.iter().any(|a| a.name == **n && role(a));
+        names.iter().filter(of).cloned().collect()
+    };
+    let plain = named(&|a| a.role == Role::Insensitive);
+    let counted = named(&|a| !matches!(a.role, Role::Identifier | Role::Insensitive));
+    let passing = Passing { plain, person: named(&|a| a.person).pop() };
+    engine.count(path, &read_options(policy), &counted, What::Extract(&passing), watcher)
+}
+
 /// Reads and encodes the source of a policy, and the registers that its models name. `base` is the policy's folder; the
 /// seed is for columns that are perturbed. For an algorithm that publishes again, what is remembered of its people comes in
 /// with them.
@@ -168,15 +194,17 @@ pub(crate) fn load(
     base: &Path,
     seed: u64,
     past: Option<&Recollection>,
+    engine: Option<(&dyn Engine, &dyn Watcher)>,
     progress: columns::Progress<'_>,
 ) -> Result<Extract, Problems> {
-    let path = beside(base, &policy.source);
+    let path = place(base, &policy.source);
     let options = read_options(policy);
     load_registers(&mut policy.requirements, base, &policy.missing, progress)?;
     let policy = &*policy;
     let attributes: Vec<&AttributePolicy> = policy.quasi().chain(policy.sensitive()).chain(policy.guards()).collect();
     let (files, mut problems) = taxonomy_files(base, &attributes);
-    let names = match columns::header(&path, &options) {
+    let header = engine.map_or_else(|| columns::header(&path, &options), |(engine, _)| engine.header(&path, &options));
+    let names = match header {
         Ok(names) => names,
         Err(more) => {
             problems.0.extend(more.0);
@@ -187,7 +215,10 @@ pub(crate) fn load(
     problems.or(())?;
     let wanted: Vec<String> =
         policy.attributes.iter().filter(|a| a.role != Role::Identifier || a.person).map(|a| a.name.clone()).collect();
-    let mut read = columns::read(&path, &options, Some(&wanted), progress)?;
+    let mut read = match engine {
+        Some(engine) => count(policy, &path, &names, engine)?,
+        None => columns::read(&path, &options, Some(&wanted), progress)?,
+    };
     if read.rows == 0 {
         return Err(Problem::new(format!("`{}` has no records", policy.source))
             .hint("there is nothing to publish")
@@ -239,7 +270,7 @@ fn assemble(
     policy: &Policy,
     attributes: Vec<&AttributePolicy>,
     files: Vec<Option<Vec<Vec<String>>>>,
-    read: columns::Columns,
+    mut read: columns::Columns,
     past: Option<&Recollection>,
 ) -> Result<Extract, Problems> {
     let dialect = read.dialect;
@@ -249,7 +280,7 @@ fn assemble(
     let (mut plain, mut persons) = (Vec::new(), None);
     let mut coded: Vec<Option<Column>> = attributes.iter().map(|_| None).collect();
     let quasi = policy.quasi().count();
-    for column in read.columns {
+    for column in read.columns.drain(..) {
         let (name, arrow) = (column.name.clone(), column.arrow.clone());
         let place = match attributes.iter().position(|a| a.name == column.name) {
             Some(i) => {
@@ -303,7 +334,11 @@ fn assemble(
             let (groups, group_of) = past.past(persons, attribute, &records[quasi]);
             Table::collapse_with_past(made, sensitive, records, groups, group_of)
         }
-        _ => Table::collapse(made, sensitive, records),
+        _ => match &read.weights {
+            Some(weights) => Table::collapse_counted(made, sensitive, records, weights)
+                .ok_or_else(|| Problem::new("more than four thousand million records are alike"))?,
+            None => Table::collapse(made, sensitive, records),
+        },
     };
     if policy.joins_sensitive() {
         table.join_sensitive();
@@ -317,6 +352,7 @@ fn assemble(
         plain,
         layout,
         dialect,
+        weights: read.weights,
         warnings,
         perturbed: Vec::new(),
     })
