@@ -9,7 +9,7 @@ use ballista_core::extension::SessionConfigExt;
 use ballista_core::serde::protobuf::CancelJobParams;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use datafusion::arrow::array::{AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{Int64Type, Schema, UInt64Type};
+use datafusion::arrow::datatypes::{Int64Type, Schema, UInt32Type, UInt64Type};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -63,7 +63,7 @@ pub struct Stop(Arc<Mutex<Underway>>);
 struct Underway {
     scheduler: Option<String>,
     plan: Option<Arc<dyn ExecutionPlan>>,
-    /// A folder with the distinct rows, which nobody else should find.
+    /// What was spilled and the distinct rows, which nobody else should find.
     folder: Option<PathBuf>,
 }
 
@@ -88,14 +88,11 @@ impl Stop {
         // The scheduler may be what is gone.
         runtime.block_on(async { tokio::time::timeout(Duration::from_secs(3), cancel).await.ok() });
     }
+}
 
-    pub(crate) fn keep(&self, folder: PathBuf) {
-        self.lock().folder = Some(folder);
-    }
-
-    /// Removes the folder.
-    pub(crate) fn clear(&self) {
-        if let Some(folder) = self.lock().folder.take() {
+impl Drop for DataFusion {
+    fn drop(&mut self) {
+        if let Some(folder) = self.stop.lock().folder.take() {
             let _ = std::fs::remove_dir_all(folder);
         }
     }
@@ -122,8 +119,10 @@ impl DataFusion {
             .enable_all()
             .build()
             .map_err(|e| Problem::new(format!("the engine cannot start: {e}")))?;
-        let here = local(&settings).map_err(failed)?;
         let stop = Stop::default();
+        let folder = records::folder(settings.spill.as_deref())?;
+        stop.lock().folder = Some(folder.clone());
+        let here = local(&settings, &folder).map_err(failed)?;
         let (context, name) = match &settings.cluster {
             None => (here.clone(), "datafusion"),
             Some(address) => {
@@ -282,15 +281,13 @@ impl DataFusion {
 }
 
 /// The context of this process: a limit, and a disk.
-fn local(settings: &Settings) -> Result<SessionContext, DataFusionError> {
+fn local(settings: &Settings, folder: &Path) -> Result<SessionContext, DataFusionError> {
     let pool = (settings.memory / 2) as usize;
     let partitions = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let mut runtime = RuntimeEnvBuilder::new()
+    let runtime = RuntimeEnvBuilder::new()
         .with_object_store_registry(Arc::new(Stores::default()))
+        .with_temp_file_path(folder)
         .with_memory_pool(Arc::new(FairSpillPool::new(pool)));
-    if let Some(folder) = &settings.spill {
-        runtime = runtime.with_temp_file_path(folder);
-    }
     let config = SessionConfig::new()
         .with_target_partitions(partitions)
         .with_sort_spill_reservation_bytes((pool / (16 * partitions)).min(10 << 20))
@@ -433,30 +430,25 @@ impl Engine for DataFusion {
     fn records(&self, shares: &[Share], seed: u64, watcher: &dyn Watcher, put: Put<'_>) -> Result<(), Problems> {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner).take();
         let counted = counted.ok_or_else(|| Problem::new("the engine has counted nothing"))?;
-        let folder = records::folder(self.settings.spill.as_deref())?;
-        self.stop.keep(folder.clone());
-        let brought = (|| {
-            let members = counted.members(shares, &folder)?;
-            let name = format!("t{}", self.tables.fetch_add(1, Ordering::Relaxed));
-            let opened = self.runtime.block_on(tables::open(&self.context, name, &members, &ReadOptions::default()))?;
-            let sql = counted.query(&opened.name, shares, seed);
-            drop(counted.batches);
-            self.told().passes += 1;
-            watcher.phase("writing");
-            self.ask(&self.context, &sql, &mut |batch| {
-                let number = |i: usize| batch.column(i).as_primitive_opt::<datafusion::arrow::datatypes::UInt32Type>();
-                let (Some(classes), Some(rows)) = (number(0), number(1)) else {
-                    return Err(Problem::new("the engine brought records without their classes").into());
-                };
-                let plain = batch.project(&(2..batch.num_columns()).collect::<Vec<_>>());
-                let plain = plain.map_err(|e| Problem::new(format!("the engine brought other columns: {e}")))?;
-                let mut gathered = Gathered::new(&plain.schema());
-                gathered.add(&plain, None).map_err(|column| unwritable(&column))?;
-                put(classes.values(), rows.values(), &gathered.columns())
-            })
-        })();
-        self.stop.clear();
-        brought
+        let folder = self.stop.lock().folder.clone();
+        let folder = folder.ok_or_else(|| Problem::new("the engine was stopped"))?;
+        let members = counted.members(shares, &folder)?;
+        let opened = self.open(&self.context, &members, &ReadOptions::default())?;
+        let sql = counted.query(&opened.name, shares, seed);
+        drop(counted.batches);
+        self.told().passes += 1;
+        watcher.phase("writing");
+        self.ask(&self.context, &sql, &mut |batch| {
+            let number = |i: usize| batch.column(i).as_primitive_opt::<UInt32Type>();
+            let (Some(classes), Some(rows)) = (number(0), number(1)) else {
+                return Err(Problem::new("the engine brought records without their classes").into());
+            };
+            let plain = batch.project(&(2..batch.num_columns()).collect::<Vec<_>>());
+            let plain = plain.map_err(|e| Problem::new(format!("the engine brought other columns: {e}")))?;
+            let mut gathered = Gathered::new(&plain.schema());
+            gathered.add(&plain, None).map_err(|column| unwritable(&column))?;
+            put(classes.values(), rows.values(), &gathered.columns())
+        })
     }
 
     fn scan(
