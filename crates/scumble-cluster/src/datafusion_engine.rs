@@ -303,6 +303,8 @@ async fn remote(address: &str) -> Result<SessionContext, DataFusionError> {
     let runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Stores::default())).build_arc()?;
     let config = SessionConfig::new_with_ballista()
         .with_ballista_job_name("scumble")
+        // A job of the adaptive planner waits for ever when an executor is lost in the middle of it.
+        .with_ballista_adaptive_query_planner(false)
         .with_ballista_grpc_client_max_message_size(crate::roles::MESSAGE as usize);
     let state =
         SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();

@@ -53,6 +53,7 @@ pub struct Executor {
 
 /// Runs a scheduler until the process is ended.
 pub fn schedule(role: &Scheduler) -> Result<(), Problems> {
+    listen();
     let failed = |e: &dyn std::fmt::Display| Problem::new(format!("the scheduler failed: {e}"));
     let build = |config: SessionConfig| {
         let runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Stores::default())).build_arc()?;
@@ -88,6 +89,7 @@ pub fn schedule(role: &Scheduler) -> Result<(), Problems> {
 
 /// Runs an executor until the process is ended.
 pub fn execute(role: &Executor) -> Result<(), Problems> {
+    listen();
     let folder = role.folder.clone();
     let make = move |_: &SessionConfig| {
         let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Stores::default()));
@@ -124,6 +126,30 @@ pub fn execute(role: &Executor) -> Result<(), Problems> {
             .hint("is the scheduler running, and are the ports free? see `scumble cluster executor --help`")
             .into()
     })
+}
+
+/// What Ballista has to say, on standard error: warnings, or more with `SCUMBLE_LOG=info`. Queries stand in `debug` only.
+struct Log;
+
+impl log::Log for Log {
+    fn enabled(&self, about: &log::Metadata<'_>) -> bool {
+        about.level() <= log::max_level()
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            eprintln!("{}: {}", record.level().as_str().to_lowercase(), record.args());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+fn listen() {
+    let asked = std::env::var("SCUMBLE_LOG").ok().and_then(|level| level.parse().ok());
+    log::set_max_level(asked.unwrap_or(log::LevelFilter::Warn));
+    // Somebody else's logger is as good.
+    let _ = log::set_logger(&Log);
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, Problems> {
