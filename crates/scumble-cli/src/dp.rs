@@ -84,7 +84,7 @@ pub struct SynthesizeArguments {
 pub fn synthesize(arguments: SynthesizeArguments) -> Result<Answer, Problems> {
     let SynthesizeArguments { policy, to, replace, recipient, dry_run, seed } = arguments;
     let slot = Slot::default();
-    watch::clean_up_on_interrupt(&slot);
+    watch::clean_up_on_interrupt(&slot, || ());
     let watcher = watch::Terminal::new();
     let options = synthesize::Options { to, replace, recipient, dry_run, seed, slot, watcher: &watcher };
     let answer = synthesize::synthesize(&policy, &options);

@@ -168,6 +168,7 @@ pub fn run(command: Command) -> Result<Answer, Problems> {
                 wait: WAIT,
                 repair: false,
                 slot: Slot::default(),
+                engine: None,
                 watcher: &watcher,
             };
             let answer = headroom(&policy, most, &options);

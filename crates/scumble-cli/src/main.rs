@@ -2,6 +2,7 @@
 
 mod attack;
 mod dp;
+mod engine;
 mod example;
 mod ledger;
 mod reproduce;
@@ -77,6 +78,8 @@ enum Command {
         #[arg(long)]
         repair: bool,
         #[command(flatten)]
+        engine: engine::Arguments,
+        #[command(flatten)]
         ledger: LedgerArguments,
         /// Wait so many seconds for others who publish with the same ledger
         #[arg(long, value_name = "SECONDS", default_value_t = 60)]
@@ -108,6 +111,8 @@ enum Command {
         /// Show whom the witness of a model is about (personal data)
         #[arg(long)]
         show_values: bool,
+        #[command(flatten)]
+        engine: engine::Arguments,
         #[command(flatten)]
         picture: PictureArguments,
         #[command(flatten)]
@@ -196,6 +201,11 @@ enum Command {
     ///
     /// Exit status: 0 published, 1 refused by the budget.
     Synthesize(dp::SynthesizeArguments),
+    /// Run a scheduler or an executor, for tables that one machine cannot count
+    Cluster {
+        #[command(subcommand)]
+        command: engine::Command,
+    },
     /// Build or check how values generalize
     Taxonomy {
         #[command(subcommand)]
@@ -332,9 +342,10 @@ fn to_json(answer: &impl serde::Serialize) -> Result<serde_json::Value, Problems
 
 fn run(command: Command) -> Result<Answer, Problems> {
     match command {
-        Command::Publish { policy, dry_run, replace, to, seed, show_values, repair, ledger, wait, picture } => {
+        Command::Publish { policy, dry_run, replace, to, seed, show_values, repair, engine, ledger, wait, picture } => {
             let slot = Slot::default();
-            watch::clean_up_on_interrupt(&slot);
+            let engine = engine.open()?;
+            watch::clean_up_on_interrupt(&slot, engine::stopper(&engine));
             let watcher = watch::Terminal::new();
             let picture = picture.wanted();
             let options = publisher::Options {
@@ -349,6 +360,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
                 wait: Duration::from_secs(wait),
                 repair,
                 slot,
+                engine: engine::asked(&engine),
                 watcher: &watcher,
             };
             let answer = publisher::publish(&policy, &options);
@@ -365,10 +377,15 @@ fn run(command: Command) -> Result<Answer, Problems> {
             register,
             population,
             show_values,
+            engine,
             picture,
             dialect,
         } => {
             let data = origin::named(&data, rows.table, rows.query)?;
+            let engine = engine.open()?;
+            if engine.is_some() {
+                watch::clean_up_on_interrupt(&Slot::default(), engine::stopper(&engine));
+            }
             let watcher = watch::Terminal::new();
             let options = check::Options {
                 quasi: quasi_identifiers,
@@ -379,6 +396,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
                 picture: picture.wanted(),
                 read: dialect.options(),
                 show_values,
+                engine: engine::asked(&engine),
                 watcher: &watcher,
             };
             let answer = check::check(&data, &options);
@@ -429,6 +447,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
         }
         Command::Ledger { command } => ledger::run(command),
         Command::Synthesize(arguments) => dp::synthesize(arguments),
+        Command::Cluster { command } => engine::run(command),
         Command::Taxonomy { command } => taxonomy::run(command),
         Command::Explain { name } => explain(name.as_deref()),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
@@ -462,7 +481,7 @@ fn example_command(folder: &Path, seed: u64, patients: usize) -> Result<Answer, 
         return Err(Problem::new(format!("`{}` exists already", folder.display())).hint(hint).into());
     }
     let slot = Slot::default();
-    watch::clean_up_on_interrupt(&slot);
+    watch::clean_up_on_interrupt(&slot, || ());
     let staging = scumble_io::staging::Staging::begin(folder, false, &slot)?;
     let files = example::files(seed, patients);
     for file in &files {

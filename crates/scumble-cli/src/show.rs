@@ -217,6 +217,18 @@ pub fn published(a: &Published) -> String {
         let _ = write!(out, ", write {:.2}, read back and judge again {:.2}", second("write"), second("verify"));
     }
     out.push_str(")\n");
+    if let Some(e) = &a.engine {
+        let (rows, passes) = (counted(e.rows, "record", "records"), counted(e.passes, "pass", "passes"));
+        let spilled =
+            if e.spilled == 0 { String::new() } else { format!(", {} MB spilled", e.spilled.div_ceil(1 << 20)) };
+        let _ = writeln!(
+            out,
+            "  engine: {}, {rows} in {passes}, {} distinct (about {} expected){spilled}",
+            e.name,
+            grouped(e.distinct),
+            grouped(e.expected)
+        );
+    }
     if let Some(r) = &a.recorded {
         let _ = writeln!(out, "  recorded: entry {} of {}", r.entry, r.ledger);
     }

@@ -41,14 +41,19 @@ impl Watcher for Terminal {
             self.bar.set_position(done);
         }
     }
+
+    fn note(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
+    }
 }
 
 /// On Ctrl-C or a request to end, removes what is half written and stops.
-pub fn clean_up_on_interrupt(slot: &Slot) {
+pub fn clean_up_on_interrupt(slot: &Slot, stop: impl Fn() + Send + 'static) {
     let slot = slot.clone();
     // Without a handler the program still ends, and the next run to the same folder removes what is left.
     let _ = ctrlc::set_handler(move || {
         slot.abandon(|complete| {
+            stop();
             eprintln!("interrupted: {}", if complete { "the release is complete" } else { "nothing was published" });
             std::process::exit(130);
         });

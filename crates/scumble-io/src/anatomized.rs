@@ -83,6 +83,8 @@ impl Layout {
 pub struct Tables<'a> {
     /// The group of every record.
     pub groups: &'a Column,
+    /// How many records each of its rows stands for, if they were counted.
+    pub weights: Option<&'a [u64]>,
     /// The quasi-identifiers of every record.
     pub quasi: &'a [Labelled<'a>],
     /// The group of every line of the table of sensitive values.
@@ -184,7 +186,8 @@ impl Tables<'_> {
         let size = |codes: &&[u32]| codes.iter().max().map_or(1, |&most| u64::from(most) + 1);
         let (number_of, firsts) = number_tuples(&all, &all.iter().map(size).collect::<Vec<_>>());
         let mut counts = vec![0u64; firsts.len()];
-        number_of.iter().for_each(|&n| counts[n as usize] += 1);
+        let weight = |row: usize| self.weights.map_or(1, |w| w[row]);
+        number_of.iter().enumerate().for_each(|(row, &n)| counts[n as usize] += weight(row));
         let record = |(&first, &count): (&u32, &u64)| GroupedRecords {
             group: group_of[first as usize],
             codes: columns.iter().map(|c| c[first as usize]).collect(),

@@ -2,6 +2,7 @@
 //!
 //! Names are stable; new ones may be added. [`VERSION`] rises when a name changes its meaning.
 
+use crate::engine::Report;
 use crate::ledger::Verdict;
 use scumble::algorithm::Requirement;
 use scumble::class::EquivalenceClass;
@@ -63,6 +64,9 @@ pub struct Published {
     pub reasons: Vec<Reason>,
     /// What the steward should know.
     pub warnings: Vec<String>,
+    /// What an engine did, if one counted the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Report>,
     /// Seconds per phase.
     pub seconds: BTreeMap<&'static str, f64>,
 }

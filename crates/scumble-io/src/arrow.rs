@@ -27,6 +27,7 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use rayon::prelude::*;
 use scumble::problem::{Problem, Problems};
 use sha2::{Digest, Sha256};
 
@@ -72,7 +73,7 @@ pub(crate) fn read_parquet(
         each(threads(options), chosen, |column| parquet_column(path, &plain, &packed, column, &tell))
     });
     let columns = all(columns)?;
-    Ok(Columns { rows: rows as usize, columns, bytes, dialect: None, sha256: sha256.transpose()? })
+    Ok(Columns { rows: rows as usize, columns, bytes, dialect: None, sha256: sha256.transpose()?, weights: None })
 }
 
 /// Reads the wanted columns of an IPC file or stream.
@@ -97,7 +98,7 @@ pub(crate) fn read_ipc(
     let (read, sha256) = hashing(path, options, || distribute(chosen.len(), threads, next, unwritable));
     let (rows, coders) = read?;
     let columns = chosen.iter().zip(coders).map(|(&i, coder)| coder.column(schema.field(i))).collect();
-    Ok(Columns { rows, columns, bytes, dialect: None, sha256: sha256.transpose()? })
+    Ok(Columns { rows, columns, bytes, dialect: None, sha256: sha256.transpose()?, weights: None })
 }
 
 fn names(schema: &SchemaRef) -> Vec<String> {
@@ -140,7 +141,7 @@ fn hashing<T>(path: &Path, options: &ReadOptions, work: impl FnOnce() -> T) -> (
     })
 }
 
-fn sha256(path: &Path) -> Result<String, Problems> {
+pub(crate) fn sha256(path: &Path) -> Result<String, Problems> {
     let (mut file, mut hash, mut buffer) = (open(path)?, Sha256::new(), vec![0; 1 << 18]);
     loop {
         match file.read(&mut buffer) {
@@ -308,6 +309,66 @@ fn encode(batches: &Receiver<Vec<ArrayRef>>, columns: Vec<usize>) -> Result<Vec<
         }
     }
     Ok(coders)
+}
+
+/// Columns from batches that somebody else reads.
+pub struct Gathered {
+    schema: SchemaRef,
+    coders: Vec<Coder>,
+    weights: Option<Vec<u64>>,
+    rows: usize,
+}
+
+impl Gathered {
+    /// For batches that begin with the columns of this schema.
+    pub fn new(schema: &SchemaRef) -> Gathered {
+        let coders = schema.fields().iter().map(|_| Coder::default()).collect();
+        Gathered { schema: schema.clone(), coders, weights: None, rows: 0 }
+    }
+
+    /// Takes in some rows, and how many records each stands for. The error is the column with a value that cannot be written
+    /// as text.
+    pub fn add(&mut self, batch: &RecordBatch, weights: Option<&[u64]>) -> Result<(), String> {
+        for ((coder, array), field) in self.coders.iter_mut().zip(batch.columns()).zip(self.schema.fields()) {
+            coder.add(array).map_err(|_| field.name().clone())?;
+        }
+        self.rows += batch.num_rows();
+        if let Some(weights) = weights {
+            self.weights.get_or_insert_default().extend_from_slice(weights);
+        }
+        Ok(())
+    }
+
+    /// The columns, rows in the order in which they came.
+    pub fn columns(self) -> Columns {
+        let columns = self.coders.into_iter().zip(self.schema.fields()).map(|(c, field)| c.column(field)).collect();
+        Columns { rows: self.rows, columns, bytes: 0, dialect: None, sha256: None, weights: self.weights }
+    }
+
+    /// The columns with values and rows in order, so that nothing depends on the order in which they came; and for each row
+    /// of them the place where it came.
+    pub fn sorted(self) -> (Columns, Vec<u32>) {
+        let mut columns = self.columns();
+        columns.columns.par_iter_mut().for_each(sort_values);
+        let mut places: Vec<u32> = (0..columns.rows as u32).collect();
+        let codes: Vec<&[u32]> = columns.columns.iter().map(|c| c.codes.as_slice()).collect();
+        let row = |place: u32| codes.iter().map(move |codes| codes[place as usize]);
+        places.par_sort_unstable_by(|&a, &b| row(a).cmp(row(b)));
+        let sort = |codes: &[u32]| places.iter().map(|&p| codes[p as usize]).collect::<Vec<u32>>();
+        columns.columns.par_iter_mut().for_each(|c| c.codes = sort(&c.codes));
+        columns.weights = columns.weights.map(|w| places.iter().map(|&p| w[p as usize]).collect());
+        (columns, places)
+    }
+}
+
+/// Numbers the values of a column by their order.
+fn sort_values(column: &mut Column) {
+    let mut order: Vec<u32> = (0..column.values.len() as u32).collect();
+    order.sort_unstable_by_key(|&code| column.values.get(code));
+    let (mut values, mut code_of) = (Dictionary::new(), vec![0; order.len()]);
+    order.iter().for_each(|&old| code_of[old as usize] = values.intern(column.values.get(old)));
+    column.values = values;
+    column.codes.iter_mut().for_each(|code| *code = code_of[*code as usize]);
 }
 
 /// Encodes one column.

@@ -288,6 +288,7 @@ pub fn verify(folder: &Path, watcher: &dyn Watcher) -> Result<Verified, Problems
         picture: None,
         read: ReadOptions::default(),
         show_values: false,
+        engine: None,
         watcher,
     };
     let found = check::check(&folder.into(), &options)?;

@@ -6,6 +6,7 @@
 use crate::anatomized::{Tables, Told};
 use crate::answer::{Groups, Model, Number, PopulationUniques, Reason, Risks, VERSION, Worse};
 use crate::columns::{self, Column, Columns, ReadOptions};
+use crate::engine::{Engine, What};
 use crate::freeform::{self, FreeformNote};
 use crate::manifest::{self, ColumnNote, Manifest};
 use crate::origin;
@@ -86,7 +87,8 @@ impl<'a> Labelled<'a> {
 }
 
 /// The equivalence classes of records by their published values, in the order of their regions.
-pub fn classes_of(rows: usize, quasi: &[Labelled<'_>], sensitive: &[Labelled<'_>]) -> Vec<EquivalenceClass> {
+pub fn classes_of(read: &Columns, quasi: &[Labelled<'_>], sensitive: &[Labelled<'_>]) -> Vec<EquivalenceClass> {
+    let (rows, weights) = (read.rows, read.weights.as_deref());
     let numbered: Vec<(Cow<'_, [u32]>, Vec<Run>)> = quasi.par_iter().map(Labelled::numbered).collect();
     let codes: Vec<&[u32]> = numbered.iter().map(|(codes, _)| &**codes).collect();
     let runs: Vec<&[Run]> = numbered.iter().map(|(_, runs)| runs.as_slice()).collect();
@@ -100,11 +102,11 @@ pub fn classes_of(rows: usize, quasi: &[Labelled<'_>], sensitive: &[Labelled<'_>
             histograms: vec![Histogram::default(); sensitive.len()],
         })
         .collect();
-    for &class in &class_of {
-        classes[class as usize].count += 1;
+    for (row, &class) in class_of.iter().enumerate() {
+        classes[class as usize].count += weights.map_or(1, |w| w[row]);
     }
     let histograms: Vec<Vec<Vec<(u32, u64)>>> =
-        sensitive.par_iter().map(|s| count_values(&class_of, classes.len(), s)).collect();
+        sensitive.par_iter().map(|s| count_values(&class_of, classes.len(), s, weights)).collect();
     for (i, per_class) in histograms.into_iter().enumerate() {
         for (class, pairs) in classes.iter_mut().zip(per_class) {
             class.histograms[i] = Histogram::of(pairs);
@@ -115,10 +117,10 @@ pub fn classes_of(rows: usize, quasi: &[Labelled<'_>], sensitive: &[Labelled<'_>
 }
 
 /// Per class the values of a sensitive attribute with their counts.
-fn count_values(class_of: &[u32], classes: usize, s: &Labelled<'_>) -> Vec<Vec<(u32, u64)>> {
+fn count_values(class_of: &[u32], classes: usize, s: &Labelled<'_>, weights: Option<&[u64]>) -> Vec<Vec<(u32, u64)>> {
     let (pair_of, firsts) = number_tuples(&[class_of, s.codes], &[classes as u64, s.runs.len() as u64]);
     let mut counts = vec![0u64; firsts.len()];
-    pair_of.iter().for_each(|&p| counts[p as usize] += 1);
+    pair_of.iter().enumerate().for_each(|(row, &p)| counts[p as usize] += weights.map_or(1, |w| w[row]));
     let mut per_class = vec![Vec::new(); classes];
     for (&first, n) in firsts.iter().zip(counts) {
         let leaf = s.runs[s.codes[first as usize] as usize].first;
@@ -145,6 +147,8 @@ pub struct Options<'a> {
     pub read: ReadOptions,
     /// Tell the publisher whom a witness is about.
     pub show_values: bool,
+    /// Who counts the table, if not this process.
+    pub engine: Option<&'a dyn Engine>,
     /// Who wants to know.
     pub watcher: &'a dyn Watcher,
 }
@@ -221,8 +225,8 @@ struct Plan {
 pub fn check(data: &Source, options: &Options<'_>) -> Result<Checked, Problems> {
     let start = Instant::now();
     let mut plan = plan(data, options)?;
-    options.watcher.phase("reading");
-    let files = read_tables(&plan, options.watcher)?;
+    options.watcher.phase(if options.engine.is_some() { "counting" } else { "reading" });
+    let files = read_tables(&plan, options.engine, options.watcher)?;
     if files.records.rows == 0 {
         return Err(Problem::new(format!("`{data}` has no records")).into());
     }
@@ -276,10 +280,16 @@ struct Files {
 }
 
 /// Reads what is to be understood.
-fn read_tables(plan: &Plan, watcher: &dyn Watcher) -> Result<Files, Problems> {
+fn read_tables(plan: &Plan, engine: Option<&dyn Engine>, watcher: &dyn Watcher) -> Result<Files, Problems> {
+    let progress = |done, total| watcher.at(done, total);
     let read = |source: &Source, names: Vec<String>| {
-        origin::read(source, &plan.read, Some(&names), &|done, total| watcher.at(done, total))
+        let Some(engine) = engine else { return origin::read(source, &plan.read, Some(&names), &progress) };
+        let file = origin::file(source)?;
+        let counted = engine.count(file, &plan.read, &names, What::Table, watcher)?;
+        Ok(Columns { sha256: plan.read.hash.then(|| columns::sha256(file)).transpose()?, ..counted })
     };
+    // Of a file with a line for every group there is nothing to be counted.
+    let read_small = |file: &Path, names: Vec<String>| columns::read(file, &plan.read, Some(&names), &progress);
     let names = |wanted: &[Wanted]| wanted.iter().map(|w| w.name.clone()).collect::<Vec<String>>();
     let (quasi, sensitive) = (names(&plan.quasi), names(&plan.sensitive));
     let Some((folder, a)) = &plan.anatomized else {
@@ -287,9 +297,9 @@ fn read_tables(plan: &Plan, watcher: &dyn Watcher) -> Result<Files, Problems> {
         return Ok(Files { records, told: None, counterfeits: None });
     };
     let by_group = vec![a.group.clone(), a.count.clone()];
-    let third = a.counterfeits.as_ref().map(|c| read(&Source::File(folder.join(&c.file)), by_group.clone()));
+    let third = a.counterfeits.as_ref().map(|c| read_small(&folder.join(&c.file), by_group.clone()));
     Ok(Files {
-        told: Some(read(&Source::File(folder.join(&a.file)), [by_group, sensitive].concat())?),
+        told: Some(read_small(&folder.join(&a.file), [by_group, sensitive].concat())?),
         records: read(&plan.source, [quasi, vec![a.group.clone()]].concat())?,
         counterfeits: third.transpose()?,
     })
@@ -331,7 +341,10 @@ fn plan(data: &Source, options: &Options<'_>) -> Result<Plan, Problems> {
     if let Some((folder, manifest)) = release {
         return from_manifest(&manifest, folder);
     }
-    let names = origin::header(&source, &options.read)?;
+    let names = match options.engine {
+        Some(engine) => engine.header(origin::file(&source)?, &options.read)?,
+        None => origin::header(&source, &options.read)?,
+    };
     let mut problems = Problems::default();
     if options.quasi.is_empty() {
         problems.push(
@@ -572,7 +585,7 @@ pub(crate) fn open_table(
 
 fn open_plan(plan: &Plan, named: Named<'_>, watcher: &dyn Watcher) -> Result<(Release, Vec<String>), Problems> {
     watcher.phase("reading");
-    let files = read_tables(plan, watcher)?;
+    let files = read_tables(plan, None, watcher)?;
     let others = |name: &str| {
         let rule = plan.quasi.iter().chain(&plan.sensitive).find(|w| w.name == name).and_then(|w| w.rule.as_ref());
         let labels = column(&files.records, name).map_or_else(|_| Vec::new(), |c| c.values.iter().collect());
@@ -606,7 +619,7 @@ pub(crate) fn open_by(folder: &Path, policy: Option<&Path>, watcher: &dyn Watche
         None => from_manifest(&m, folder)?,
     };
     watcher.phase("reading");
-    let files = read_tables(&plan, watcher)?;
+    let files = read_tables(&plan, None, watcher)?;
     let meaning = Meaning { matters: true, together: false, others: &|_| Vec::new() };
     let release = understand(&plan, &files, &meaning)?;
     let altered = is_altered(&plan, &files).then(|| changed().message);
@@ -675,6 +688,7 @@ fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> Result<Relea
         (Some((_, a)), Some(told)) => {
             let tables = Tables {
                 groups: column(read, &a.group)?,
+                weights: read.weights.as_deref(),
                 quasi: &quasi_labels,
                 sensitive_groups: column(told, &a.group)?,
                 sensitive: &sensitive_labels,
@@ -687,7 +701,7 @@ fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> Result<Relea
             (Shape::Groups, tables.understand(&quasi)?)
         }
         _ => {
-            let classes = classes_of(read.rows, &quasi_labels, &sensitive_labels);
+            let classes = classes_of(read, &quasi_labels, &sensitive_labels);
             (plan.shape, Told { classes, records: Vec::new(), counterfeits: Vec::new() })
         }
     };

@@ -20,6 +20,7 @@ use arrow_schema::DataType;
 use scumble::problem::{Problem, Problems};
 use sha2::{Digest, Sha256};
 
+pub use crate::arrow::Gathered;
 use crate::dictionary::Dictionary;
 use crate::{arrow, csv};
 
@@ -37,6 +38,15 @@ pub struct Columns {
     /// SHA-256 of the source in hexadecimal, if it is of files and [`ReadOptions::hash`] asked for it. That of a directory
     /// is the hash of what `sha256sum` would print of its files by their paths in it.
     pub sha256: Option<String>,
+    /// How many records each row stands for, if an engine counted them; otherwise each is one.
+    pub weights: Option<Vec<u64>>,
+}
+
+impl Columns {
+    /// How many records there are.
+    pub fn records(&self) -> u64 {
+        self.weights.as_ref().map_or(self.rows as u64, |weights| weights.iter().sum())
+    }
 }
 
 /// One column: `values.get(codes[row])` is the text of a cell. Every value occurs in some row.
@@ -98,6 +108,24 @@ pub fn read(
     } else {
         Kind::of(path)?.read(path, options, wanted, progress)
     }
+}
+
+/// SHA-256 of a file in hexadecimal, as reading it would say.
+pub fn sha256(path: &Path) -> Result<String, Problems> {
+    if !path.is_dir() {
+        return arrow::sha256(path);
+    }
+    let mut sum = Sha256::new();
+    for file in files(path)? {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        sum.update(format!("{}  {name}\n", arrow::sha256(&file)?));
+    }
+    Ok(hex(&sum.finalize()))
+}
+
+/// How the CSV of a local file is written; nothing if it is of another format.
+pub fn dialect(path: &Path, options: &ReadOptions) -> Result<Option<Dialect>, Problems> {
+    Ok(if Kind::of(path)? == Kind::Csv { Some(csv::dialect(path, options)?) } else { None })
 }
 
 /// The formats.

@@ -84,7 +84,12 @@ pub(crate) fn read(
     let names = chosen.iter().map(|&i| shape.names[i].clone());
     let columns =
         names.zip(merged).map(|(name, (values, codes))| Column { name, values, codes, arrow: None }).collect();
-    Ok(Columns { rows, columns, bytes, dialect: Some(shape.dialect), sha256 })
+    Ok(Columns { rows, columns, bytes, dialect: Some(shape.dialect), sha256, weights: None })
+}
+
+/// How a file is written.
+pub(crate) fn dialect(path: &Path, options: &ReadOptions) -> Result<Dialect, Problems> {
+    Ok(Head::read(path, options)?.dialect)
 }
 
 /// A thread's result; if it panicked, we do.

@@ -12,6 +12,7 @@ pub mod compare;
 mod csv;
 pub mod dictionary;
 pub mod dp;
+pub mod engine;
 pub mod estimate;
 pub mod freeform;
 mod gatekeeper;

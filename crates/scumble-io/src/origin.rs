@@ -60,3 +60,15 @@ pub(crate) fn no_table(wanted: &str, database: &str, tables: &[String]) -> Probl
     };
     Problem::new(format!("there is no table `{wanted}` in `{database}`")).hint(hint).into()
 }
+
+/// The files of a source, for an engine that reads nothing else.
+pub fn file(source: &Source) -> Result<&Path, Problems> {
+    match source {
+        Source::File(path) => Ok(path),
+        Source::Postgres { .. } | Source::Sqlite { .. } => {
+            Err(Problem::new(format!("`{source}` is in a database, which `--engine` and `--cluster` do not read"))
+                .hint("leave them out, or write the table to Parquet files first")
+                .into())
+        }
+    }
+}

@@ -206,7 +206,7 @@ impl Relation {
             coder.column(&Field::new(&names[i], kind.arrow(), true))
         };
         let columns = coders.into_iter().zip(kinds).zip(&chosen).map(column).collect();
-        Ok(Columns { rows, columns, bytes: stream.bytes(), dialect: None, sha256: None })
+        Ok(Columns { rows, columns, bytes: stream.bytes(), dialect: None, sha256: None, weights: None })
     }
 
     fn kinds(&self, chosen: &[usize]) -> Result<Vec<Kind>, Problems> {

@@ -8,6 +8,7 @@ use crate::answer::{Groups, Model, Passage, Perturbed, Published, Reason, Record
 use crate::certificate::{self, Certificate};
 use crate::check::{Labelled, classes_of};
 use crate::columns::{self, Column, Columns, ReadOptions};
+use crate::engine::{self, Engine, Sum, What};
 use crate::gatekeeper::Gatekeeper;
 use crate::ledger::hex;
 use crate::manifest::{self, Anatomized, Counterfeits, Data, Manifest, Method};
@@ -36,6 +37,8 @@ pub trait Watcher: Sync {
     fn phase(&self, name: &'static str);
     /// So much of it is done. The total is 0 if it is not known.
     fn at(&self, done: u64, total: u64);
+    /// Something that is worth knowing now and not only at the end.
+    fn note(&self, _text: &str) {}
 }
 
 /// How to publish.
@@ -62,6 +65,8 @@ pub struct Options<'a> {
     pub repair: bool,
     /// Where an interrupt handler finds what must be cleaned up.
     pub slot: Slot,
+    /// Who counts the source, if not this process.
+    pub engine: Option<&'a dyn Engine>,
     /// Who wants to know.
     pub watcher: &'a dyn Watcher,
 }
@@ -120,6 +125,21 @@ pub(crate) struct Carried {
 /// Reads, anonymizes, judges and measures. `all` metrics are for comparisons. The outcome stays `refused` until the
 /// caller knows better.
 pub(crate) fn carry_out(
+    policy: Policy,
+    base: &Path,
+    seed: Option<u64>,
+    all: bool,
+    keeper: Option<&Gatekeeper>,
+    watcher: &dyn Watcher,
+    clock: &mut Clock,
+) -> Result<Carried, Problems> {
+    carry_out_on(None, policy, base, seed, all, keeper, watcher, clock)
+}
+
+/// The same for a source that an engine counts, if there is one.
+#[allow(clippy::too_many_arguments)]
+fn carry_out_on(
+    engine: Option<&dyn Engine>,
     mut policy: Policy,
     base: &Path,
     seed: Option<u64>,
@@ -128,10 +148,11 @@ pub(crate) fn carry_out(
     watcher: &dyn Watcher,
     clock: &mut Clock,
 ) -> Result<Carried, Problems> {
-    watcher.phase("reading");
+    watcher.phase(if engine.is_some() { "counting" } else { "reading" });
     let seed = seed.map_or_else(system_seed, Ok)?;
     let past = keeper.and_then(|k| k.past(&policy));
-    let extract = source::load(&mut policy, base, seed, past, &|done, total| watcher.at(done, total))?;
+    let elsewhere = engine.map(|engine| (engine, watcher));
+    let extract = source::load(&mut policy, base, seed, past, elsewhere, &|done, total| watcher.at(done, total))?;
     clock.lap("read");
     watcher.phase("anonymizing");
     let begun = Instant::now();
@@ -158,6 +179,7 @@ pub(crate) fn carry_out(
         remedies: Vec::new(),
         reasons: Vec::new(),
         warnings: extract.warnings.clone(),
+        engine: engine.map(Engine::report),
         seconds: BTreeMap::new(),
     };
     let made = match outcome {
@@ -196,6 +218,9 @@ fn attempt(path: &Path, options: &Options<'_>) -> Result<Option<Published>, Prob
     let mut clock = Clock::new();
     let (policy, text) = read_policy_text(path)?;
     let base = base_of(path);
+    if options.engine.is_some() {
+        engine::must_fit(&policy, options.ledger.is_some() || policy.ledger.is_some())?;
+    }
     let target = options.to.clone().unwrap_or_else(|| beside(&base, &policy.to));
     let mut keeper = Gatekeeper::open(&policy, &base, options)?;
     if !options.dry_run {
@@ -209,7 +234,8 @@ fn attempt(path: &Path, options: &Options<'_>) -> Result<Option<Published>, Prob
         axes(&policy, names.as_ref())?;
     }
     keeper.remember(&policy, options)?;
-    let mut carried = carry_out(policy, &base, options.seed, false, Some(&keeper), options.watcher, &mut clock)?;
+    let (engine, watcher) = (options.engine, options.watcher);
+    let mut carried = carry_out_on(engine, policy, &base, options.seed, false, Some(&keeper), watcher, &mut clock)?;
     carried.answer.release = target.display().to_string();
     carried.answer.warnings.append(&mut keeper.warnings);
     if carried.made.is_none() {
@@ -303,6 +329,7 @@ impl Carried {
             }
         }
         picture.map_or(Ok(()), Whole::finish)?;
+        answer.engine = options.engine.map(Engine::report);
         clock.lap("write");
         answer.seconds = clock.seconds;
         Ok(Some(answer))
@@ -450,13 +477,21 @@ impl Job<'_> {
         let form = &self.made.form;
         let tables = matches!(form, Form::Anatomized(_)).then(|| Layout::new(self.extract));
         let layout = tables.as_ref().map_or(&self.extract.layout, |t| &t.records);
-        let rows = write::Rows::new(self.extract, form, layout, seed);
         let delimiter = self.extract.dialect.map_or(b',', |d| d.delimiter);
         let progress = |done, total| watcher.at(done, total);
         let (name, path) = self.file(staging.path(), "data");
-        let file = match self.policy.format {
-            Format::Csv => write::csv(&path, &rows, delimiter, &progress)?,
-            Format::Parquet => write::parquet(&path, &rows, &progress)?,
+        let csv = (self.policy.format == Format::Csv).then_some(delimiter);
+        let (file, plain) = if let (Some(engine), false) = (self.options.engine, self.extract.plain.is_empty()) {
+            let mut stream = write::Stream::new(&path, self.extract, form, layout, csv)?;
+            let sums = self.bring(engine, seed, &mut stream)?;
+            (stream.finish()?, Plain::Sums(sums))
+        } else {
+            let rows = write::Rows::new(self.extract, form, layout, seed);
+            let file = match csv {
+                Some(delimiter) => write::csv(&path, &rows, delimiter, &progress)?,
+                None => write::parquet(&path, &rows, &progress)?,
+            };
+            (file, Plain::LeftOut(rows.left_out()))
         };
         let mut written = vec![Written { name, path, layout, file }];
         if let (Some(tables), Form::Anatomized(form)) = (&tables, form) {
@@ -485,7 +520,7 @@ impl Job<'_> {
                 let written = &written;
                 move || written.iter().try_for_each(sync)
             });
-            (self.verify(&written, delimiter, &rows), sync.join())
+            (self.verify(&written, delimiter, &plain), sync.join())
         });
         if let Ok(Err(problems)) = synced {
             return Err(problems);
@@ -494,6 +529,64 @@ impl Job<'_> {
         clock.lap("verify");
         self.write_notes(staging.path(), &written, &hashes, delimiter)?;
         staging.commit()
+    }
+
+    /// Lets the engine bring the records, and writes them. Returns what the columns that pass through sum up to.
+    fn bring(&self, engine: &dyn Engine, seed: u64, stream: &mut write::Stream<'_>) -> Result<Vec<Sum>, Problems> {
+        let weights = self.extract.weights.as_deref().unwrap_or_default();
+        let shares = engine::shares(self.extract, &self.made.form, weights);
+        let mut sums = vec![Sum::default(); self.extract.plain.len()];
+        let (mut done, total) = (0, self.made.release.records());
+        engine.records(&shares, seed, self.options.watcher, &mut |classes, rows, plain| {
+            Sum::add(&mut sums, plain);
+            stream.put(classes, rows, plain)?;
+            done += classes.len() as u64;
+            self.options.watcher.at(done, total);
+            Ok(())
+        })?;
+        Ok(sums)
+    }
+
+    /// Reads a data file back: all of it, or what an engine counts of it.
+    fn read_file(&self, w: &Written<'_>, options: &ReadOptions, big: bool) -> Result<Columns, Problems> {
+        let Some(engine) = self.options.engine.filter(|_| big) else {
+            return columns::read(&w.path, options, None, &|done, total| self.options.watcher.at(done, total));
+        };
+        let counted = w.layout.iter().filter(|c| !matches!(c.place, Place::Plain(_)));
+        let names: Vec<String> = counted.map(|c| c.name.clone()).collect();
+        let mut read = engine.count(&w.path, options, &names, What::Written, self.options.watcher)?;
+        let header = engine.header(&w.path, options)?;
+        for (i, name) in header.into_iter().enumerate() {
+            if !read.columns.get(i).is_some_and(|c| c.name == name) {
+                let empty = Column { name, values: Default::default(), codes: Vec::new(), arrow: None };
+                read.columns.insert(i.min(read.columns.len()), empty);
+            }
+        }
+        Ok(Columns { sha256: Some(columns::sha256(&w.path)?), ..read })
+    }
+
+    /// Whether the columns that pass through hold what they should.
+    fn same_plain(&self, plain: &Plain, file: &(&[Cell], Columns), path: &Path) -> Result<bool, Problems> {
+        let left_out = match plain {
+            Plain::LeftOut(left_out) => left_out,
+            Plain::Sums(sums) => {
+                let Some(engine) = self.options.engine else { return Ok(false) };
+                let names: Vec<String> = self.extract.plain.iter().map(|c| c.name.clone()).collect();
+                let delimiter = self.extract.dialect.map_or(b',', |d| d.delimiter);
+                let mut found = vec![Sum::default(); names.len()];
+                engine.scan(path, &written_options(delimiter), &names, &mut |rows| {
+                    Sum::add(&mut found, rows);
+                    Ok(())
+                })?;
+                return Ok(found == *sums);
+            }
+        };
+        for (i, plain) in self.extract.plain.iter().enumerate() {
+            if !same_values(plain, left_out, by_place(file, Place::Plain(i))?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Name and path of a data file.
@@ -512,17 +605,11 @@ impl Job<'_> {
 
     /// Reads the data files back, compares them with what was judged, and judges them again. Returns the hash of each
     /// and the number of its lines.
-    fn verify(
-        &self,
-        written: &[Written<'_>],
-        delimiter: u8,
-        rows: &write::Rows<'_>,
-    ) -> Result<Vec<(String, u64)>, Problems> {
-        let options =
-            ReadOptions { delimiter: Some(delimiter), quote: Some(b'"'), hash: true, ..ReadOptions::default() };
+    fn verify(&self, written: &[Written<'_>], delimiter: u8, plain: &Plain) -> Result<Vec<(String, u64)>, Problems> {
+        let options = written_options(delimiter);
         let mut files: Vec<(&[Cell], Columns)> = Vec::new();
         for w in written {
-            let read = columns::read(&w.path, &options, None, &|done, total| self.options.watcher.at(done, total))?;
+            let read = self.read_file(w, &options, files.is_empty())?;
             if !read.columns.iter().map(|c| &c.name).eq(w.layout.iter().map(|c| &c.name)) {
                 return Err(wrong("other columns"));
             }
@@ -543,17 +630,17 @@ impl Job<'_> {
         if on_disk.counterfeits != judged.counterfeits {
             return Err(wrong("other counterfeits"));
         }
-        let left_out = rows.left_out();
-        for (i, plain) in self.extract.plain.iter().enumerate() {
-            if !same_values(plain, &left_out, by_place(&files[0], Place::Plain(i))?) {
-                return Err(wrong("other values in an insensitive column"));
-            }
+        if !self.same_plain(plain, &files[0], &written[0].path)? {
+            return Err(wrong("other values in an insensitive column"));
         }
         let judgements = judge(&on_disk, &self.policy.requirements).map_err(|_| wrong("a model cannot be judged"))?;
         if judgements.iter().any(|j| !j.holds) {
             return Err(wrong("a model does not hold"));
         }
-        let hash = |(_, read): (&[Cell], Columns)| Ok((read.sha256.ok_or_else(|| wrong("no hash"))?, read.rows as u64));
+        let hash = |(_, read): (&[Cell], Columns)| {
+            let records = read.records();
+            Ok((read.sha256.ok_or_else(|| wrong("no hash"))?, records))
+        };
         files.into_iter().map(hash).collect()
     }
 
@@ -565,7 +652,7 @@ impl Job<'_> {
             [records, told, ..] => (records, told),
             [] => return Err(wrong("no file")),
         };
-        if records.1.rows as u64 != judged.records() {
+        if records.1.records() != judged.records() {
             return Err(wrong("another number of records"));
         }
         let labelled = |column, attribute| Labelled::parse(column, attribute).map_err(|_| wrong("an unknown value"));
@@ -580,6 +667,7 @@ impl Job<'_> {
         let Told { classes, records: records_by_group, counterfeits } = if judged.shape == Shape::Groups {
             let tables = Tables {
                 groups: by_place(records, Place::Group)?,
+                weights: records.1.weights.as_deref(),
                 quasi: &quasi,
                 sensitive_groups: by_place(told, Place::Group)?,
                 sensitive: &sensitive,
@@ -588,7 +676,7 @@ impl Job<'_> {
             };
             tables.understand(&judged.quasi)?
         } else {
-            let classes = classes_of(records.1.rows, &quasi, &sensitive);
+            let classes = classes_of(&records.1, &quasi, &sensitive);
             Told { classes, records: Vec::new(), counterfeits: Vec::new() }
         };
         let (quasi, sensitive) = (judged.quasi.clone(), judged.sensitive.clone());
@@ -723,6 +811,19 @@ const AGAIN: &str = "Made with regard to earlier releases about the same people.
 /// And what the recipient of one with counterfeits should.
 const COUNTERFEIT: &str = "Counterfeits: a third file says how many of the sensitive values of a group stand for nobody; which of them do is \
      not published. A group has as many records as values less its counterfeits.";
+
+/// What is known of the columns that pass through, to be compared with what was written.
+enum Plain {
+    /// The records that were not written; the others are in the extract.
+    LeftOut(Vec<u32>),
+    /// The sum of what was written, by column.
+    Sums(Vec<Sum>),
+}
+
+/// How the data files of a release are read back.
+fn written_options(delimiter: u8) -> ReadOptions {
+    ReadOptions { delimiter: Some(delimiter), quote: Some(b'"'), hash: true, ..ReadOptions::default() }
+}
 
 /// What is on disk is not what it should be.
 fn wrong(what: &str) -> Problems {

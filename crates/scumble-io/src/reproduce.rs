@@ -181,7 +181,8 @@ pub fn reproduce(options: &Options<'_>) -> Result<Reproduced, Problems> {
 
 impl<'a> Laboratory<'a> {
     fn new(policy: &mut Policy, base: &Path, options: &Options<'a>) -> Result<Laboratory<'a>, Problems> {
-        let extract = source::load(policy, base, options.seed, None, &|done, total| options.watcher.at(done, total))?;
+        let extract =
+            source::load(policy, base, options.seed, None, None, &|done, total| options.watcher.at(done, total))?;
         let mut table = extract.table;
         if table.sensitive.is_empty() {
             return Err(Problem::new("the data of the experiments need a sensitive attribute").into());

@@ -2,8 +2,10 @@
 
 use crate::columns::{self, Column, Dialect, ReadOptions};
 use crate::dictionary::Dictionary;
+use crate::engine::{Engine, Passing, What};
 use crate::ledger::Recollection;
 use crate::origin;
+use crate::publisher::Watcher;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -24,8 +26,10 @@ use std::sync::Arc;
 pub struct Extract {
     /// Quasi-identifiers and sensitive attributes, encoded and collapsed.
     pub table: Table,
-    /// The distinct row of every record.
+    /// The distinct row of every record, or of every line if they were counted.
     pub row_of: Vec<u32>,
+    /// How many records each line stands for, if an engine counted them.
+    pub weights: Option<Vec<u64>>,
     /// Who the persons are, if a column names them. It leaves the process only as pseudonyms.
     pub persons: Option<Column>,
     /// Records that must not be published, rising.
@@ -162,6 +166,23 @@ pub fn load_registers(
     Ok(())
 }
 
+/// Lets an engine count the source, and puts in the place of each column that passes through one without rows.
+fn count(
+    policy: &Policy,
+    path: &Path,
+    names: &[String],
+    (engine, watcher): (&dyn Engine, &dyn Watcher),
+) -> Result<columns::Columns, Problems> {
+    let named = |role: &dyn Fn(&AttributePolicy) -> bool| -> Vec<String> {
+        let of = |n: &&String| policy.attributes.iter().any(|a| a.name == **n && role(a));
+        names.iter().filter(of).cloned().collect()
+    };
+    let plain = named(&|a| a.role == Role::Insensitive);
+    let counted = named(&|a| !matches!(a.role, Role::Identifier | Role::Insensitive));
+    let passing = Passing { plain, person: named(&|a| a.person).pop() };
+    engine.count(path, &read_options(policy), &counted, What::Extract(&passing), watcher)
+}
+
 /// Reads and encodes the source of a policy, and the registers that its models name. `base` is the policy's folder; the
 /// seed is for columns that are perturbed. For an algorithm that publishes again, what is remembered of its people comes in
 /// with them.
@@ -170,6 +191,7 @@ pub(crate) fn load(
     base: &Path,
     seed: u64,
     past: Option<&Recollection>,
+    engine: Option<(&dyn Engine, &dyn Watcher)>,
     progress: columns::Progress<'_>,
 ) -> Result<Extract, Problems> {
     let source = policy.source.beside(base);
@@ -178,7 +200,11 @@ pub(crate) fn load(
     let policy = &*policy;
     let attributes: Vec<&AttributePolicy> = policy.quasi().chain(policy.sensitive()).chain(policy.guards()).collect();
     let (files, mut problems) = taxonomy_files(base, &attributes);
-    let names = match origin::header(&source, &options) {
+    let header = match engine {
+        Some((engine, _)) => origin::file(&source).and_then(|path| engine.header(path, &options)),
+        None => origin::header(&source, &options),
+    };
+    let names = match header {
         Ok(names) => names,
         Err(more) => {
             problems.0.extend(more.0);
@@ -189,7 +215,10 @@ pub(crate) fn load(
     problems.or(())?;
     let wanted: Vec<String> =
         policy.attributes.iter().filter(|a| a.role != Role::Identifier || a.person).map(|a| a.name.clone()).collect();
-    let mut read = origin::read(&source, &options, Some(&wanted), progress)?;
+    let mut read = match engine {
+        Some(engine) => count(policy, origin::file(&source)?, &names, engine)?,
+        None => origin::read(&source, &options, Some(&wanted), progress)?,
+    };
     if read.rows == 0 {
         return Err(Problem::new(format!("`{}` has no records", policy.source))
             .hint("there is nothing to publish")
@@ -241,7 +270,7 @@ fn assemble(
     policy: &Policy,
     attributes: Vec<&AttributePolicy>,
     files: Vec<Option<Vec<Vec<String>>>>,
-    read: columns::Columns,
+    mut read: columns::Columns,
     past: Option<&Recollection>,
 ) -> Result<Extract, Problems> {
     let dialect = read.dialect;
@@ -251,7 +280,7 @@ fn assemble(
     let (mut plain, mut persons) = (Vec::new(), None);
     let mut coded: Vec<Option<Column>> = attributes.iter().map(|_| None).collect();
     let quasi = policy.quasi().count();
-    for column in read.columns {
+    for column in read.columns.drain(..) {
         let (name, arrow) = (column.name.clone(), column.arrow.clone());
         let place = match attributes.iter().position(|a| a.name == column.name) {
             Some(i) => {
@@ -305,7 +334,11 @@ fn assemble(
             let (groups, group_of) = past.past(persons, attribute, &records[quasi]);
             Table::collapse_with_past(made, sensitive, records, groups, group_of)
         }
-        _ => Table::collapse(made, sensitive, records),
+        _ => match &read.weights {
+            Some(weights) => Table::collapse_counted(made, sensitive, records, weights)
+                .ok_or_else(|| Problem::new("more than four thousand million records are alike"))?,
+            None => Table::collapse(made, sensitive, records),
+        },
     };
     if policy.joins_sensitive() {
         table.join_sensitive();
@@ -319,6 +352,7 @@ fn assemble(
         plain,
         layout,
         dialect,
+        weights: read.weights,
         warnings,
         perturbed: Vec::new(),
     })

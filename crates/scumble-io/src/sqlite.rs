@@ -116,7 +116,7 @@ fn read_from(
         }
     }
     let columns = chosen.iter().zip(lanes).map(|(&i, lane)| lane.column(&names[i])).collect();
-    Ok(Columns { rows: count, columns, bytes: 0, dialect: None, sha256: None })
+    Ok(Columns { rows: count, columns, bytes: 0, dialect: None, sha256: None, weights: None })
 }
 
 /// A column on the way.

@@ -4,6 +4,7 @@
 //! within a class in an order that only the seed knows: nothing about the order of the extract is left, and equal cells
 //! stand together, which compresses well.
 
+use crate::columns::Columns;
 use crate::source::{Cell, Extract, Place};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
@@ -23,9 +24,9 @@ use scumble::table::Attribute;
 use scumble::taxonomy::Taxonomy;
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -151,14 +152,14 @@ impl<'a> Rows<'a> {
     }
 }
 
-fn class_count(form: &Form) -> usize {
+pub(crate) fn class_count(form: &Form) -> usize {
     match form {
         Form::Generalized(form) => form.classes.len(),
         Form::Anatomized(form) => form.groups.len(),
     }
 }
 
-fn members(form: &Form, class: usize) -> &[Member] {
+pub(crate) fn members(form: &Form, class: usize) -> &[Member] {
     match form {
         Form::Generalized(form) => &form.classes[class].members,
         Form::Anatomized(form) => &form.groups[class],
@@ -260,7 +261,7 @@ pub fn csv(
     let mut head = names.join(&delimiter);
     head.push(b'\n');
     let texts: Vec<Texts<'_>> = layout.par_iter().map(|cell| texts(rows, cell, delimiter)).collect();
-    let total = rows.extract.row_of.len() as u64;
+    let total = rows.extract.table.records();
     let mut done = 0;
     let (send, receive) = sync_channel::<(Vec<u8>, usize, u64)>(BATCH);
     // Buffers are used again: memory fresh from the system costs as much as filling it.
@@ -421,7 +422,7 @@ pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync
     let kinds: Vec<DataType> = rows.layout.iter().map(|cell| kept_type(cell, exact)).collect();
     let schema = schema(rows.layout, &kinds);
     let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(refuse)?;
-    let total = rows.extract.row_of.len() as u64;
+    let total = rows.extract.table.records();
     let mut done = 0;
     let pieces: Vec<usize> = (0..rows.count()).collect();
     for batch in pieces.chunks(BATCH) {
@@ -529,6 +530,131 @@ fn batch(schema: &Arc<Schema>, kinds: &[DataType], columns: Vec<Vec<Option<Strin
         })
         .collect();
     RecordBatch::try_new(schema.clone(), arrays?).map_err(|e| Problem::new(format!("internal: {e}")).into())
+}
+
+/// A file whose records come from elsewhere in the order in which they are written.
+pub struct Stream<'a> {
+    extract: &'a Extract,
+    form: &'a Form,
+    layout: &'a [Cell],
+    kinds: Vec<DataType>,
+    schema: Arc<Schema>,
+    path: PathBuf,
+    out: Out,
+}
+
+enum Out {
+    Csv(BufWriter<File>, u8),
+    Parquet(Box<ArrowWriter<File>>),
+}
+
+impl<'a> Stream<'a> {
+    /// Begins the file; as CSV if there is a delimiter.
+    pub fn new(
+        path: &Path,
+        extract: &'a Extract,
+        form: &'a Form,
+        layout: &'a [Cell],
+        delimiter: Option<u8>,
+    ) -> Result<Stream<'a>, Problems> {
+        let file = File::create(path).map_err(|e| failed(path, &e))?;
+        let exact = matches!(form, Form::Anatomized(_));
+        let kinds: Vec<DataType> = layout.iter().map(|cell| kept_type(cell, exact)).collect();
+        let schema = schema(layout, &kinds);
+        let out = match delimiter {
+            Some(delimiter) => {
+                let mut file = BufWriter::with_capacity(1 << 18, file);
+                let names: Vec<Vec<u8>> = layout.iter().map(|c| escape(&c.name, delimiter)).collect();
+                let head = [names.join(&delimiter), vec![b'\n']].concat();
+                file.write_all(&head).map_err(|e| failed(path, &e))?;
+                Out::Csv(file, delimiter)
+            }
+            None => {
+                let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties()));
+                Out::Parquet(Box::new(writer.map_err(|e| parquet_failed(path, e))?))
+            }
+        };
+        Ok(Stream { extract, form, layout, kinds, schema, path: path.to_path_buf(), out })
+    }
+
+    /// Writes some records: the class and the distinct row of each, and the columns that pass through.
+    pub fn put(&mut self, classes: &[u32], rows: &[u32], plain: &Columns) -> Result<(), Problems> {
+        let (extract, form) = (self.extract, self.form);
+        let columns: Vec<Vec<Option<String>>> =
+            self.layout.par_iter().map(|cell| texts_of(cell, extract, form, (classes, rows), plain)).collect();
+        match &mut self.out {
+            Out::Csv(file, delimiter) => {
+                // A line with nothing in it would be skipped when it is read.
+                let empty: &[u8] = if columns.len() == 1 { b"\"\"" } else { b"" };
+                let mut line = Vec::new();
+                for i in 0..classes.len() {
+                    line.clear();
+                    for column in &columns {
+                        match &column[i] {
+                            Some(text) => line.extend_from_slice(&escape(text, *delimiter)),
+                            None => line.extend_from_slice(empty),
+                        }
+                        line.push(*delimiter);
+                    }
+                    line.pop();
+                    line.push(b'\n');
+                    file.write_all(&line).map_err(|e| failed(&self.path, &e))?;
+                }
+                Ok(())
+            }
+            Out::Parquet(writer) => {
+                let batch = batch(&self.schema, &self.kinds, columns)?;
+                writer.write(&batch).map_err(|e| parquet_failed(&self.path, e))
+            }
+        }
+    }
+
+    /// Ends the file.
+    pub fn finish(self) -> Result<File, Problems> {
+        match self.out {
+            Out::Csv(file, _) => file.into_inner().map_err(|e| failed(&self.path, e.error())),
+            Out::Parquet(writer) => writer.into_inner().map_err(|e| parquet_failed(&self.path, e)),
+        }
+    }
+}
+
+/// The cells of a column of a [`Stream`]: of records given by their classes and distinct rows.
+fn texts_of(
+    cell: &Cell,
+    extract: &Extract,
+    form: &Form,
+    (classes, rows): (&[u32], &[u32]),
+    plain: &Columns,
+) -> Vec<Option<String>> {
+    let table = &extract.table;
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let leaves =
+        |taxonomy: &Taxonomy, codes: &[u32]| rows.iter().map(|&row| text(taxonomy.leaf(codes[row as usize]))).collect();
+    match (cell.place, form) {
+        (Place::Quasi(i), Form::Generalized(form)) => {
+            let taxonomy = &form.quasi.as_ref().unwrap_or(&table.quasi)[i].taxonomy;
+            // Records of a class stand together.
+            let mut last: Option<(u32, Option<String>)> = None;
+            let mut label = |class: u32| match &last {
+                Some((of, label)) if *of == class => label.clone(),
+                _ => {
+                    let label = text(&taxonomy.label(form.classes[class as usize].region[i]));
+                    last = Some((class, label.clone()));
+                    label
+                }
+            };
+            classes.iter().map(|&class| label(class)).collect()
+        }
+        (Place::Quasi(i), Form::Anatomized(_)) => leaves(&table.quasi[i].taxonomy, &table.quasi_codes[i]),
+        (Place::Sensitive(i), _) => leaves(&table.sensitive[i].taxonomy, &table.sensitive_codes[i]),
+        (Place::Plain(i), _) => {
+            let column = &plain.columns[i];
+            column.codes.iter().map(|&code| text(column.values.get(code))).collect()
+        }
+        (Place::Group | Place::Count, _) => {
+            classes.iter().map(|&class| Some(group_number(class as usize).to_string())).collect()
+        }
+    }
 }
 
 /// A table that is written line by line in its own order: what stands in its columns.

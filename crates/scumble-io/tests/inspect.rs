@@ -72,6 +72,7 @@ fn publishes(found: &Inspection, data: &Path) {
         wait: std::time::Duration::ZERO,
         repair: false,
         slot: Slot::default(),
+        engine: None,
         watcher: &Silent,
     };
     let answer = publish(&policy, &options).unwrap_or_else(|e| panic!("{}: {e}", data.display()));

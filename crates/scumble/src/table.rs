@@ -113,6 +113,22 @@ impl Table {
         Table::of_distinct(quasi, sensitive, records, &sizes)
     }
 
+    /// The same for records that were counted before: each stands for so many, of which no distinct row may have 2³² or more.
+    pub fn collapse_counted(
+        quasi: Vec<Attribute>,
+        sensitive: Vec<Attribute>,
+        records: Vec<Vec<u32>>,
+        weights: &[u64],
+    ) -> Option<(Table, Vec<u32>)> {
+        let (mut table, row_of) = Table::collapse(quasi, sensitive, records);
+        let mut counts = vec![0u64; table.rows()];
+        for (&row, &n) in row_of.iter().zip(weights) {
+            counts[row as usize] += n;
+        }
+        table.counts = counts.into_iter().map(|n| u32::try_from(n).ok()).collect::<Option<_>>()?;
+        Some((table, row_of))
+    }
+
     /// The same for people of whom earlier releases spoke: `group_of` says for each record 0 for a newcomer, otherwise
     /// 1 + the index of the group where the person was last seen. Equal records with another past stay apart.
     pub fn collapse_with_past(

@@ -68,6 +68,7 @@ fn published(folder: &Path, format: &str) -> PathBuf {
         wait: Duration::ZERO,
         repair: false,
         slot: Slot::default(),
+        engine: None,
         watcher: &Silent,
     };
     let job = Job { policy: &policy, extract: &extract, made: &made, answer: &answer, id: None, options: &options };
@@ -86,6 +87,7 @@ fn checked(folder: &Path) -> Result<check::Checked, Problems> {
         picture: None,
         show_values: false,
         read: ReadOptions::default(),
+        engine: None,
         watcher: &Silent,
     };
     check(&folder.into(), &options)

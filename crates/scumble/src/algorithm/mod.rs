@@ -6,7 +6,7 @@ use crate::model::{Bound, Context, Measured, Model, Verdict};
 use crate::problem::Problem;
 use crate::publish::judge;
 use crate::register::{Population, Register};
-use crate::release::{Form, Member, Release, Shape, project};
+use crate::release::{Form, Member, Members, Release, Shape, project};
 use crate::table::{Attribute, Distribution, Table};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -67,6 +67,24 @@ pub trait Algorithm: Send + Sync {
     fn remembers(&self) -> bool {
         false
     }
+
+    /// How it works on a table that is counted elsewhere and too large to be here, if it can.
+    fn divides(&self) -> Option<&dyn Divide> {
+        None
+    }
+}
+
+/// An algorithm that divides the table into parts that go on by themselves, and decides about a part by counts of it.
+pub trait Divide: Sync {
+    /// Where to cut a part: a quasi-identifier, and the runs of it that are not empty. `counts` has a table for every
+    /// quasi-identifier, with that one's codes and the sensitive ones of the whole part, the others' being 0.
+    fn cut(&self, goal: &Goal<'_>, counts: &[Table], region: &[Run]) -> Option<(usize, Vec<Run>)>;
+
+    /// The classes of a part that is here as a whole.
+    fn finish(&self, goal: &Goal<'_>, part: &Table, region: &[Run]) -> Vec<Members>;
+
+    /// What a part shows that is a class by itself.
+    fn shows(&self, counts: &[Table], region: &[Run]) -> Box<[Run]>;
 }
 
 /// Told from time to time how much is done, of how much; answers whether to go on improving.

@@ -40,7 +40,7 @@
 //! ## Reference
 //! LeFevre, DeWitt and Ramakrishnan, "Mondrian multidimensional k-anonymity", 2006.
 
-use super::{Algorithm, Goal, Progress, Refusal};
+use super::{Algorithm, Divide, Goal, Progress, Refusal};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::history::History;
@@ -125,6 +125,63 @@ impl Algorithm for Mondrian {
         let classes = job.divide(&mut rows, table.top());
         let form = Form::Generalized(Generalized::new(classes, Vec::new()));
         if goal.is_monotone() { Ok(form) } else { goal.confirm(table, form) }
+    }
+
+    fn divides(&self) -> Option<&dyn Divide> {
+        // Which records of one value go to which side is decided record by record.
+        (!self.relaxed).then_some(self)
+    }
+}
+
+impl Mondrian {
+    fn job<'a>(&'a self, table: &'a Table, goal: &'a Goal<'a>) -> Job<'a> {
+        Job { how: self, table, goal, progress: &|_, _| true, done: AtomicU64::new(0), total: table.records() }
+    }
+
+    /// The range of codes that occur, of each quasi-identifier by its own table.
+    fn tight_by(counts: &[Table]) -> Vec<Run> {
+        let run = |(dim, table): (usize, &Table)| {
+            let codes = &table.quasi_codes[dim];
+            Run::new(codes.iter().copied().min().unwrap_or(0), codes.iter().copied().max().unwrap_or(0))
+        };
+        counts.iter().enumerate().map(run).collect()
+    }
+}
+
+/// The same decisions as [`Job::divide`]: a cut of a quasi-identifier is judged by its own codes and the sensitive ones only,
+/// unless a model looks at regions.
+impl Divide for Mondrian {
+    fn cut(&self, goal: &Goal<'_>, counts: &[Table], region: &[Run]) -> Option<(usize, Vec<Run>)> {
+        let tight = Mondrian::tight_by(counts);
+        let total = counts.first()?.records();
+        if total < 2 * goal.least() {
+            return None;
+        }
+        for dim in self.job(counts.first()?, goal).by_width(&tight) {
+            let job = self.job(&counts[dim], goal);
+            match job.find_cut(&mut job.pack(0), total, dim, tight[dim]) {
+                Some(Cut::Between(code)) => {
+                    let Run { first, last } = region[dim];
+                    return Some((dim, vec![Run::new(first, code), Run::new(code + 1, last)]));
+                }
+                Some(Cut::Children(runs)) => return Some((dim, runs)),
+                // Only relaxed partitions are halved.
+                Some(Cut::Halves(_)) | None => (),
+            }
+        }
+        None
+    }
+
+    fn finish(&self, goal: &Goal<'_>, part: &Table, region: &[Run]) -> Vec<Members> {
+        let job = self.job(part, goal);
+        if part.rows() == 0 { Vec::new() } else { job.divide(&mut job.pack(0), region.to_vec()) }
+    }
+
+    fn shows(&self, counts: &[Table], region: &[Run]) -> Box<[Run]> {
+        let tight = Mondrian::tight_by(counts);
+        let runs = if self.tight { &tight } else { region };
+        let quasi = counts.first().map_or(&[][..], |t| &t.quasi);
+        quasi.iter().zip(runs).map(|(a, &run)| a.taxonomy.cover(run)).collect()
     }
 }
 

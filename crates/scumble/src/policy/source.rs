@@ -40,8 +40,11 @@ pub enum Rows {
 impl Source {
     /// The same with paths relative to this folder.
     pub fn beside(&self, base: &Path) -> Source {
-        // Without the dot of the current folder, which would only be noise in messages.
-        let join = |path: &PathBuf| if base == Path::new(".") { path.clone() } else { base.join(path) };
+        // Without the dot of the current folder, which would only be noise in messages; an address stays what it is.
+        let is_address = |path: &PathBuf| path.to_str().is_some_and(|text| text.contains("://"));
+        let join = |path: &PathBuf| {
+            if base == Path::new(".") || is_address(path) { path.clone() } else { base.join(path) }
+        };
         match self {
             Source::File(path) => Source::File(join(path)),
             Source::Sqlite { file, rows } => Source::Sqlite { file: join(file), rows: rows.clone() },

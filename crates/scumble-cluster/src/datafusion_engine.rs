@@ -1,0 +1,475 @@
+//! The engine: estimates, counts, brings records.
+
+use crate::records::{self, Counted};
+use crate::stores::Stores;
+use crate::tables::{self, Opened, quoted};
+use ballista::prelude::SessionContextExt;
+use ballista_core::execution_plans::DistributedQueryExec;
+use ballista_core::extension::SessionConfigExt;
+use ballista_core::serde::protobuf::CancelJobParams;
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{Int64Type, Schema, UInt32Type, UInt64Type};
+use datafusion::error::DataFusionError;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion_proto::protobuf::LogicalPlanNode;
+use futures::StreamExt;
+use scumble::problem::{Problem, Problems};
+use scumble_io::columns::{Column, Columns, Gathered, ReadOptions};
+use scumble_io::engine::{Engine, Put, Report, Share, What};
+use scumble_io::publisher::Watcher;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Less than this is no use to the engine.
+const LEAST: u64 = 64 << 20;
+
+/// Where the work is done and what it may use.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The scheduler of a cluster, as `df://host:port`; nothing for this process.
+    pub cluster: Option<String>,
+    /// Bytes that this process may use: half for the distinct rows and half for the engine.
+    pub memory: u64,
+    /// Where to spill. On a cluster a folder that the executors see under the same path.
+    pub spill: Option<PathBuf>,
+}
+
+/// DataFusion, in this process or on a cluster.
+pub struct DataFusion {
+    runtime: tokio::runtime::Runtime,
+    /// Where tables are counted.
+    context: SessionContext,
+    /// Where what this process wrote is read back.
+    here: SessionContext,
+    settings: Settings,
+    tables: AtomicU64,
+    counted: Mutex<Option<Counted>>,
+    report: Mutex<Report>,
+    stop: Stop,
+}
+
+/// Ends what is under way, for an interrupt handler.
+#[derive(Clone, Default)]
+pub struct Stop(Arc<Mutex<Underway>>);
+
+#[derive(Default)]
+struct Underway {
+    scheduler: Option<String>,
+    plan: Option<Arc<dyn ExecutionPlan>>,
+    /// What was spilled and the distinct rows, which nobody else should find.
+    folder: Option<PathBuf>,
+}
+
+impl Stop {
+    fn lock(&self) -> MutexGuard<'_, Underway> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Cancels the job on the cluster, if there is one, and removes what the engine has written.
+    pub fn stop(&self) {
+        let mut underway = self.lock();
+        if let Some(folder) = underway.folder.take() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        let job = underway.plan.take().and_then(|plan| job_of(&plan));
+        let (Some(job), Some(scheduler)) = (job, underway.scheduler.clone()) else { return };
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        let cancel = async {
+            let mut client = SchedulerGrpcClient::connect(scheduler).await.ok()?;
+            client.cancel_job(CancelJobParams { job_id: job }).await.ok()
+        };
+        // The scheduler may be what is gone.
+        runtime.block_on(async { tokio::time::timeout(Duration::from_secs(3), cancel).await.ok() });
+    }
+}
+
+impl Drop for DataFusion {
+    fn drop(&mut self) {
+        if let Some(folder) = self.stop.lock().folder.take() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// What the scheduler calls the job of a plan.
+fn job_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+    if let Some(query) = plan.downcast_ref::<DistributedQueryExec<LogicalPlanNode>>() {
+        return query.job_id().map(|id| id.to_string());
+    }
+    plan.children().into_iter().find_map(job_of)
+}
+
+impl DataFusion {
+    /// Makes the engine. Nothing is read, and no cluster is asked, before there is a question.
+    pub fn new(settings: Settings) -> Result<DataFusion, Problems> {
+        if settings.memory < LEAST {
+            return Err(Problem::new(format!("{} of memory are not enough for the engine", size(settings.memory)))
+                .hint(format!("give `--memory {}` or more", size(LEAST)))
+                .into());
+        }
+        let failed = |e: DataFusionError| Problem::new(format!("the engine cannot start: {}", e.strip_backtrace()));
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|e| Problem::new(format!("the engine cannot start: {e}")))?;
+        let stop = Stop::default();
+        let folder = records::folder(settings.spill.as_deref())?;
+        stop.lock().folder = Some(folder.clone());
+        let here = local(&settings, &folder).map_err(failed)?;
+        let (context, name) = match &settings.cluster {
+            None => (here.clone(), "datafusion"),
+            Some(address) => {
+                stop.lock().scheduler = Some(address.replacen("df://", "http://", 1));
+                (runtime.block_on(remote(address)).map_err(failed)?, "ballista")
+            }
+        };
+        let report = Report { name, allowed: settings.memory / 2, ..Report::default() };
+        Ok(DataFusion {
+            runtime,
+            context,
+            here,
+            settings,
+            tables: AtomicU64::new(0),
+            counted: Mutex::new(None),
+            report: Mutex::new(report),
+            stop,
+        })
+    }
+
+    /// For an interrupt handler.
+    pub fn stopper(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    fn told(&self) -> MutexGuard<'_, Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, context: &SessionContext, table: &Path, options: &ReadOptions) -> Result<Opened, Problems> {
+        let name = format!("t{}", self.tables.fetch_add(1, Ordering::Relaxed));
+        self.runtime.block_on(tables::open(context, name, table, options))
+    }
+
+    /// Asks, and takes the answer batch by batch.
+    fn ask(
+        &self,
+        context: &SessionContext,
+        sql: &str,
+        take: &mut dyn FnMut(RecordBatch) -> Result<(), Problems>,
+    ) -> Result<(), Problems> {
+        let refuse = |e: DataFusionError| self.refused(&e);
+        self.runtime.block_on(async {
+            let frame = context.sql(sql).await.map_err(refuse)?;
+            let plan = frame.create_physical_plan().await.map_err(refuse)?;
+            self.stop.lock().plan = Some(plan.clone());
+            let mut answer = execute_stream(plan.clone(), context.task_ctx()).map_err(refuse)?;
+            while let Some(batch) = answer.next().await {
+                take(batch.map_err(refuse)?)?;
+            }
+            self.stop.lock().plan = None;
+            self.told().spilled += spilled(&plan);
+            Ok(())
+        })
+    }
+
+    /// One row of numbers.
+    fn numbers(&self, sql: &str) -> Result<Vec<u64>, Problems> {
+        let mut numbers = Vec::new();
+        self.ask(&self.context, sql, &mut |batch| {
+            for column in batch.columns().iter().filter(|_| batch.num_rows() > 0) {
+                let number = match column.as_primitive_opt::<Int64Type>() {
+                    Some(signed) => signed.value(0).max(0) as u64,
+                    None => column.as_primitive_opt::<UInt64Type>().map_or(0, |n| n.value(0)),
+                };
+                numbers.push(number);
+            }
+            Ok(())
+        })?;
+        Ok(numbers)
+    }
+
+    /// What went wrong, in words that say who has to do something.
+    fn refused(&self, e: &DataFusionError) -> Problems {
+        let text = e.strip_backtrace().split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some(cluster) = &self.settings.cluster {
+            let lost = ["onnect", "transport error", "ransport", "broken pipe"].iter().any(|w| text.contains(w));
+            if lost {
+                return Problem::new(format!("the cluster at {cluster} does not answer: {text}"))
+                    .hint("is `scumble cluster scheduler` running there, and may this machine connect to it and to its executors?")
+                    .into();
+            }
+            return Problem::new(format!("the job failed on the cluster at {cluster}: {text}"))
+                .hint("nothing was published; executors must see the source under the same path or address")
+                .into();
+        }
+        if matches!(e.find_root(), DataFusionError::ResourcesExhausted(_)) {
+            return Problem::new(format!(
+                "the engine needs more than its half of {}: {text}",
+                size(self.settings.memory)
+            ))
+            .hint("give more with `--memory`, or a larger disk with `--spill`")
+            .into();
+        }
+        Problem::new(format!("the engine failed: {text}")).hint("nothing was published").into()
+    }
+
+    /// Finds out how much there is to do, says it, and refuses what is too much.
+    fn estimate(&self, table: &Opened, wanted: &[String], plain: bool, watcher: &dyn Watcher) -> Result<(), Problems> {
+        watcher.phase("estimating");
+        let begun = Instant::now();
+        let from = &table.name;
+        let numbers = self.numbers(&format!("SELECT COUNT(*), approx_distinct({}) FROM {from}", joined(wanted)))?;
+        let (rows, distinct) = match numbers[..] {
+            [rows, distinct] => (rows, distinct.clamp(1, rows.max(1))),
+            _ => return Err(Problem::new("the engine gave no estimate").into()),
+        };
+        // Codes of what was read, of the table and of the algorithm; numbers and places; cells, if they are needed again.
+        let columns = wanted.len() as u64;
+        let each = 24 * columns + 48 + if plain { 24 * columns } else { 0 };
+        let bytes = distinct * each;
+        let passes = if plain { 4 } else { 2 };
+        let seconds = begun.elapsed().as_secs_f64() * f64::from(passes);
+        let allowed = {
+            let mut report = self.told();
+            (report.rows, report.expected, report.bytes, report.passes) = (rows, distinct, bytes, 1);
+            report.allowed
+        };
+        watcher.note(&format!(
+            "{rows} records, about {distinct} distinct rows: {} of {} in this process, {passes} passes over the source, at \
+             least {seconds:.0} s",
+            size(bytes),
+            size(allowed)
+        ));
+        if bytes <= allowed {
+            return Ok(());
+        }
+        Err(Problem::new(format!(
+            "the source has {rows} records and about {distinct} distinct rows, which need about {} here; {} are allowed",
+            size(bytes),
+            size(allowed)
+        ))
+        .hint(format!(
+            "give `--memory {}` or more, or fewer or coarser quasi-identifiers and sensitive attributes",
+            size(2 * bytes + LEAST)
+        ))
+        .into())
+    }
+
+    /// Whether nobody has two rows.
+    fn persons(&self, table: &Opened, person: &str) -> Result<(), Problems> {
+        let column = quoted(person);
+        let repeated = format!("SELECT {column} FROM {} GROUP BY {column} HAVING COUNT(*) > 1", table.name);
+        self.told().passes += 1;
+        match self.numbers(&format!("SELECT COUNT(*) FROM ({repeated})"))?[..] {
+            [0] => Ok(()),
+            [n, ..] => {
+                let people = if n == 1 { "one person has".into() } else { format!("{n} persons have") };
+                Err(Problem::new(format!("column `{person}` names the persons, but {people} more than one row"))
+                    .hint("give one row per person, or leave out `person = true` to protect rows instead of persons")
+                    .into())
+            }
+            [] => Err(Problem::new("the engine did not count the persons").into()),
+        }
+    }
+}
+
+/// The context of this process: a limit, and a disk.
+fn local(settings: &Settings, folder: &Path) -> Result<SessionContext, DataFusionError> {
+    let pool = (settings.memory / 2) as usize;
+    let partitions = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let runtime = RuntimeEnvBuilder::new()
+        .with_object_store_registry(Arc::new(Stores::default()))
+        .with_temp_file_path(folder)
+        .with_memory_pool(Arc::new(FairSpillPool::new(pool)));
+    let config = SessionConfig::new()
+        .with_target_partitions(partitions)
+        .with_sort_spill_reservation_bytes((pool / (16 * partitions)).min(10 << 20))
+        // What does not fit is sorted on the disk; a hash join would have to fit.
+        .set_bool("datafusion.optimizer.prefer_hash_join", false)
+        .set_bool("datafusion.execution.parquet.schema_force_view_types", false)
+        .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false);
+    Ok(SessionContext::new_with_config_rt(config, runtime.build_arc()?))
+}
+
+/// A context whose questions are answered by a cluster.
+async fn remote(address: &str) -> Result<SessionContext, DataFusionError> {
+    let runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Stores::default())).build_arc()?;
+    let config = SessionConfig::new_with_ballista()
+        .with_ballista_job_name("scumble")
+        // A job of the adaptive planner waits for ever when an executor is lost in the middle of it.
+        .with_ballista_adaptive_query_planner(false)
+        .with_ballista_grpc_client_max_message_size(crate::roles::MESSAGE as usize);
+    let state =
+        SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();
+    SessionContext::remote_with_state(address, state).await
+}
+
+/// Bytes that a plan wrote because they did not fit.
+fn spilled(plan: &Arc<dyn ExecutionPlan>) -> u64 {
+    let here = plan.metrics().and_then(|m| m.spilled_bytes()).unwrap_or(0) as u64;
+    here + plan.children().into_iter().map(spilled).sum::<u64>()
+}
+
+/// The columns as one text that tells rows apart, up to rare accidents.
+pub(crate) fn joined(columns: &[String]) -> String {
+    if columns.is_empty() {
+        return "''".into();
+    }
+    let text = |c: &String| format!("coalesce(CAST({} AS VARCHAR), '\u{1}')", quoted(c));
+    format!("concat_ws('\u{1f}', {})", columns.iter().map(text).collect::<Vec<_>>().join(", "))
+}
+
+/// Bytes in words.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..0x10_0000 => format!("{} KB", bytes.div_ceil(1 << 10)),
+        0x10_0000..0x4000_0000 => format!("{} MB", bytes.div_ceil(1 << 20)),
+        _ => format!("{:.1} GB", bytes as f64 / f64::from(1 << 30)),
+    }
+}
+
+/// Refuses columns that have no text.
+fn must_be_flat(table: &Opened, names: &[String]) -> Result<(), Problems> {
+    let mut problems = Problems::default();
+    for field in table.fields(names).into_iter().filter(|f| f.data_type().is_nested()) {
+        problems.push(
+            Problem::new(format!("column `{}` is nested", field.name()))
+                .hint("flatten it into columns of simple values, or leave it out"),
+        );
+    }
+    problems.or(())
+}
+
+fn unwritable(column: &str) -> Problems {
+    Problem::new(format!("column `{column}` has a value that cannot be written as text"))
+        .hint("convert the column to strings")
+        .into()
+}
+
+impl Engine for DataFusion {
+    fn header(&self, table: &Path, options: &ReadOptions) -> Result<Vec<String>, Problems> {
+        Ok(self.open(&self.here, table, options)?.names())
+    }
+
+    fn count(
+        &self,
+        table: &Path,
+        options: &ReadOptions,
+        wanted: &[String],
+        what: What<'_>,
+        watcher: &dyn Watcher,
+    ) -> Result<Columns, Problems> {
+        let context = if matches!(what, What::Written) { &self.here } else { &self.context };
+        let opened = self.open(context, table, options)?;
+        must_be_flat(&opened, wanted)?;
+        let fields = opened.fields(wanted);
+        let names: Vec<String> = fields.iter().map(|f| f.name().clone()).collect();
+        let plain = if let What::Extract(passing) = &what { passing.plain.as_slice() } else { &[] };
+        if let What::Extract(passing) = &what {
+            must_be_flat(&opened, plain)?;
+            if !plain.is_empty() && self.settings.cluster.is_some() && self.settings.spill.is_none() {
+                return Err(Problem::new("columns that pass through need a folder that this process and the executors share")
+                    .hint("name one with `--spill FOLDER`, or make the insensitive columns identifiers, which are not published")
+                    .into());
+            }
+            self.estimate(&opened, &names, !plain.is_empty(), watcher)?;
+            if let Some(person) = &passing.person {
+                self.persons(&opened, person)?;
+            }
+        }
+        watcher.phase("counting");
+        let list = names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
+        let from = &opened.name;
+        let sql = match list.is_empty() {
+            true => format!("SELECT COUNT(*) FROM {from}"),
+            false => format!("SELECT {list}, COUNT(*) FROM {from} GROUP BY {list}"),
+        };
+        let schema = Arc::new(Schema::new(fields.into_iter().cloned().collect::<Vec<_>>()));
+        let (mut gathered, mut kept, mut done) = (Gathered::new(&schema), Vec::new(), 0);
+        let expected = self.told().expected;
+        self.ask(context, &sql, &mut |batch| {
+            let numbers = batch.columns().last().and_then(|c| c.as_primitive_opt::<Int64Type>());
+            let numbers = numbers.ok_or_else(|| Problem::new("the engine did not count"))?;
+            let weights: Vec<u64> = numbers.values().iter().map(|&n| n.max(0) as u64).collect();
+            gathered.add(&batch, Some(&weights)).map_err(|column| unwritable(&column))?;
+            done += batch.num_rows() as u64;
+            watcher.at(done, expected.max(done));
+            if !plain.is_empty() {
+                kept.push(batch);
+            }
+            Ok(())
+        })?;
+        let (mut counted, places) = gathered.sorted();
+        counted.dialect = opened.dialect;
+        if let What::Extract(_) = what {
+            let mut report = self.told();
+            (report.distinct, report.passes) = (counted.rows as u64, report.passes + 1);
+            let passing = opened.fields(plain).into_iter().map(|f| f.name().clone()).collect();
+            let raw = Counted { table: from.clone(), keys: names, plain: passing, batches: kept, places };
+            *self.counted.lock().unwrap_or_else(PoisonError::into_inner) = Some(raw);
+        }
+        for (i, field) in
+            opened.schema.fields().iter().filter(|f| wanted.contains(f.name()) || plain.contains(f.name())).enumerate()
+        {
+            if plain.contains(field.name()) {
+                let (name, arrow) = (field.name().clone(), opened.dialect.is_none().then(|| field.data_type().clone()));
+                counted.columns.insert(i, Column { name, values: Default::default(), codes: Vec::new(), arrow });
+            }
+        }
+        if opened.dialect.is_some() {
+            counted.columns.iter_mut().for_each(|c| c.arrow = None);
+        }
+        Ok(counted)
+    }
+
+    fn records(&self, shares: &[Share], seed: u64, watcher: &dyn Watcher, put: Put<'_>) -> Result<(), Problems> {
+        let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let counted = counted.ok_or_else(|| Problem::new("the engine has counted nothing"))?;
+        let folder = self.stop.lock().folder.clone();
+        let folder = folder.ok_or_else(|| Problem::new("the engine was stopped"))?;
+        let members = counted.members(shares, &folder)?;
+        let opened = self.open(&self.context, &members, &ReadOptions::default())?;
+        let sql = counted.query(&opened.name, shares, seed);
+        drop(counted.batches);
+        self.told().passes += 1;
+        watcher.phase("writing");
+        self.ask(&self.context, &sql, &mut |batch| {
+            let number = |i: usize| batch.column(i).as_primitive_opt::<UInt32Type>();
+            let (Some(classes), Some(rows)) = (number(0), number(1)) else {
+                return Err(Problem::new("the engine brought records without their classes").into());
+            };
+            let plain = batch.project(&(2..batch.num_columns()).collect::<Vec<_>>());
+            let plain = plain.map_err(|e| Problem::new(format!("the engine brought other columns: {e}")))?;
+            let mut gathered = Gathered::new(&plain.schema());
+            gathered.add(&plain, None).map_err(|column| unwritable(&column))?;
+            put(classes.values(), rows.values(), &gathered.columns())
+        })
+    }
+
+    fn scan(
+        &self,
+        table: &Path,
+        options: &ReadOptions,
+        wanted: &[String],
+        put: &mut dyn FnMut(&Columns) -> Result<(), Problems>,
+    ) -> Result<(), Problems> {
+        let opened = self.open(&self.here, table, options)?;
+        let list = wanted.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
+        self.ask(&self.here, &format!("SELECT {list} FROM {}", opened.name), &mut |batch| {
+            let mut gathered = Gathered::new(&batch.schema());
+            gathered.add(&batch, None).map_err(|column| unwritable(&column))?;
+            put(&gathered.columns())
+        })
+    }
+
+    fn report(&self) -> Report {
+        self.told().clone()
+    }
+}

@@ -1,0 +1,20 @@
+//! `publish` and `check` for tables that do not fit into one process: Apache DataFusion counts them, in this process with a
+//! memory limit and a disk to spill to, or on a Ballista cluster.
+//!
+//! There is one code path. Everything asks a `SessionContext`, and only how that is made differs. What comes back is the
+//! frequency set, distinct rows with their numbers, which is what the core works on anyway; so every model and every
+//! algorithm is the one of the default engine. Nothing is distributed by hand.
+//!
+//! - [`DataFusion`] is the engine that [`scumble_io::engine::Engine`] asks for.
+//! - `tables.rs` finds files, folders, globs and objects, and says how they are written.
+//! - `stores.rs` opens object stores with what the environment holds.
+//! - `roles.rs` runs a scheduler or an executor.
+#![cfg(feature = "engine")]
+
+mod datafusion_engine;
+mod records;
+pub mod roles;
+mod stores;
+mod tables;
+
+pub use datafusion_engine::{DataFusion, Settings, Stop};
