@@ -403,7 +403,8 @@ fn a_cluster_makes_the_same_classes() {
     let hospital = Place::hospital(900, |p| {
         p.replace("role = \"quasi-identifier\", taxonomy = { intervals = [7, 14, 28] }", "role = \"insensitive\"")
     });
-    for place in [Some(hospital), adult()].into_iter().flatten() {
+    let places = [Some((hospital, "400")), adult().map(|place| (place, "6000"))];
+    for (place, rows) in places.into_iter().flatten() {
         place.publish("a", &[]);
         let text = place.publish("b", &how);
         assert!(text.contains("engine: ballista"), "{text}");
@@ -411,7 +412,7 @@ fn a_cluster_makes_the_same_classes() {
         place.expect(0, &[&["check", "b"], &how[..2]].concat());
         nothing_passes(&place);
         place.publish("c", &[]);
-        let text = place.publish("d", &[&how[..2], &["--rows-at-once", "400"]].concat());
+        let text = place.publish("d", &[&how[..2], &["--rows-at-once", rows]].concat());
         assert!(text.contains("level by level"), "{text}");
         place.same("c", "d");
     }

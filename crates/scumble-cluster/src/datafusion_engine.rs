@@ -294,14 +294,17 @@ impl DataFusion {
 /// The context of this process: a limit, and a disk.
 fn local(settings: &Settings, folder: &Path) -> Result<SessionContext, DataFusionError> {
     let pool = (settings.memory / 2) as usize;
-    let partitions = std::thread::available_parallelism().map_or(1, |n| n.get());
+    // Every thread sorts for itself, and needs enough to merge what it has spilled.
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let partitions = (pool >> 26).clamp(1, cores);
     let runtime = RuntimeEnvBuilder::new()
         .with_object_store_registry(Arc::new(Stores::default()))
         .with_temp_file_path(folder)
         .with_memory_pool(Arc::new(FairSpillPool::new(pool)));
     let config = SessionConfig::new()
         .with_target_partitions(partitions)
-        .with_sort_spill_reservation_bytes((pool / (16 * partitions)).min(10 << 20))
+        .with_sort_spill_reservation_bytes((pool / (8 * partitions)).min(16 << 20))
+        .with_batch_size(if pool < 1 << 28 { 2048 } else { 8192 })
         // What does not fit is sorted on the disk; a hash join would have to fit.
         .set_bool("datafusion.optimizer.prefer_hash_join", false)
         .set_bool("datafusion.execution.parquet.schema_force_view_types", false)
@@ -571,6 +574,12 @@ impl Engine for DataFusion {
         let opened = self.open(&self.context, &members, &ReadOptions::default())?;
         let sql = counted.query(&opened.name, shares, seed);
         drop(counted.batches);
+        if self.settings.cluster.is_none() {
+            // A small table of classes is kept, which spares sorting the source for the join; a large one is sorted as well.
+            let small = self.told().bytes < self.settings.memory / 8;
+            let set = format!("SET datafusion.optimizer.prefer_hash_join = {small}");
+            self.ask(&self.context, &set, &mut |_| Ok(()))?;
+        }
         self.told().passes += 1;
         watcher.phase("writing");
         self.ask(&self.context, &sql, &mut |batch| {
