@@ -564,7 +564,7 @@ impl Job<'_> {
         let mut read = engine.count(&w.path, options, &names, What::Written, self.options.watcher)?;
         let header = engine.header(&w.path, options)?;
         for (i, name) in header.into_iter().enumerate() {
-            if !read.columns.get(i).is_some_and(|c| c.name == name) {
+            if read.columns.get(i).is_none_or(|c| c.name != name) {
                 let empty = Column { name, values: Default::default(), codes: Vec::new(), arrow: None };
                 read.columns.insert(i.min(read.columns.len()), empty);
             }
