@@ -17,6 +17,9 @@ pub struct Arguments {
     /// What this process may use with `--engine` or `--cluster` [default: 2GB]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     memory: Option<u64>,
+    /// For tests: how many distinct rows may be in this process
+    #[arg(long, value_name = "N", hide = true)]
+    rows_at_once: Option<u64>,
     /// Where the engine puts what does not fit; with `--cluster` a folder that the executors see too
     #[arg(long, value_name = "FOLDER")]
     spill: Option<PathBuf>,
@@ -99,11 +102,11 @@ mod with {
         /// The engine, if one is asked for.
         pub fn open(self) -> Result<Option<DataFusion>, Problems> {
             self.fits()?;
-            let Arguments { engine, cluster, memory, spill } = self;
+            let Arguments { engine, cluster, memory, rows_at_once: rows, spill } = self;
             if engine.is_none() && cluster.is_none() {
                 return Ok(None);
             }
-            DataFusion::new(Settings { cluster, memory: memory.unwrap_or(2 << 30), spill }).map(Some)
+            DataFusion::new(Settings { cluster, memory: memory.unwrap_or(2 << 30), rows, spill }).map(Some)
         }
     }
 
@@ -170,7 +173,10 @@ mod without {
 impl Arguments {
     /// Limits are for an engine.
     fn fits(&self) -> Result<(), Problems> {
-        if self.engine.is_some() || self.cluster.is_some() || (self.memory.is_none() && self.spill.is_none()) {
+        if self.engine.is_some()
+            || self.cluster.is_some()
+            || (self.memory.or(self.rows_at_once).is_none() && self.spill.is_none())
+        {
             return Ok(());
         }
         Err(Problem::new("`--memory` and `--spill` are for an engine that can spill")

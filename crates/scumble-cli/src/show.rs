@@ -223,10 +223,12 @@ pub fn published(a: &Published) -> String {
             if e.spilled == 0 { String::new() } else { format!(", {} MB spilled", e.spilled.div_ceil(1 << 20)) };
         let _ = writeln!(
             out,
-            "  engine: {}, {rows} in {passes}, {} distinct (about {} expected){spilled}",
+            "  engine: {}, {rows} in {passes}, {}{spilled}",
             e.name,
-            grouped(e.distinct),
-            grouped(e.expected)
+            match e.distinct {
+                0 => format!("level by level (about {} distinct)", grouped(e.expected)),
+                n => format!("{} distinct (about {} expected)", grouped(n), grouped(e.expected)),
+            }
         );
     }
     if let Some(r) = &a.recorded {

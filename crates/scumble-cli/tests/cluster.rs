@@ -284,6 +284,43 @@ fn adult_in_process() {
     place.same("a", "b");
 }
 
+/// A policy without columns that pass through.
+fn nothing_passes(place: &Place) {
+    let policy = fs::read_to_string(place.path("policy.toml")).expect("a policy");
+    place.write("policy.toml", &policy.replace("role = \"insensitive\"", "role = \"identifier\""));
+}
+
+#[test]
+fn level_by_level_makes_the_same_classes() {
+    for recoding in ["tight", "region"] {
+        let mondrian = format!("name = \"mondrian\"\nrecoding = \"{recoding}\"");
+        let mut places = vec![(Place::hospital(700, |p| with_algorithm(&p, &mondrian)), "60")];
+        places.extend(adult().map(|place| (place, "2000")));
+        for (place, rows) in places {
+            nothing_passes(&place);
+            place.publish("a", &[]);
+            let text = place.publish("b", &[&DATAFUSION[..], &["--rows-at-once", rows]].concat());
+            assert!(text.contains("level by level"), "{text}");
+            place.same("a", "b");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_divided_is_refused() {
+    let refuses = |place: &Place| {
+        let before = place.names();
+        let text = place.expect(2, &["publish", "policy.toml", "--engine", "datafusion", "--rows-at-once", "50"]);
+        assert!(text.contains("distinct rows, which need about"), "{text}");
+        place.nothing_but(&before);
+    };
+    refuses(&Place::hospital(300, |p| with_algorithm(&p, "name = \"datafly\"")));
+    refuses(&Place::hospital(300, |p| with_algorithm(&p, "name = \"mondrian\"\npartition = \"relaxed\"")));
+    refuses(&Place::hospital(300, |p| {
+        p.replace("role = \"quasi-identifier\", taxonomy = { flat = true }", "role = \"insensitive\"")
+    }));
+}
+
 /// A process that ends with the test.
 struct Process(Child);
 
@@ -366,12 +403,18 @@ fn a_cluster_makes_the_same_classes() {
     let hospital = Place::hospital(900, |p| {
         p.replace("role = \"quasi-identifier\", taxonomy = { intervals = [7, 14, 28] }", "role = \"insensitive\"")
     });
-    for place in [Some(hospital), adult()].into_iter().flatten() {
+    let places = [Some((hospital, "400")), adult().map(|place| (place, "6000"))];
+    for (place, rows) in places.into_iter().flatten() {
         place.publish("a", &[]);
         let text = place.publish("b", &how);
         assert!(text.contains("engine: ballista"), "{text}");
         place.same("a", "b");
         place.expect(0, &[&["check", "b"], &how[..2]].concat());
+        nothing_passes(&place);
+        place.publish("c", &[]);
+        let text = place.publish("d", &[&how[..2], &["--rows-at-once", rows]].concat());
+        assert!(text.contains("level by level"), "{text}");
+        place.same("c", "d");
     }
     let left: Vec<_> = fs::read_dir(cluster.folder.path().join("shared")).expect("the folder").collect();
     assert!(left.is_empty(), "what was shared with the executors is gone: {left:?}");

@@ -1,5 +1,6 @@
 //! The engine: estimates, counts, brings records.
 
+use crate::code;
 use crate::records::{self, Counted};
 use crate::stores::Stores;
 use crate::tables::{self, Opened, quoted};
@@ -8,7 +9,7 @@ use ballista_core::execution_plans::DistributedQueryExec;
 use ballista_core::extension::SessionConfigExt;
 use ballista_core::serde::protobuf::CancelJobParams;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
-use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Int64Type, Schema, UInt32Type, UInt64Type};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionStateBuilder;
@@ -18,9 +19,11 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_proto::protobuf::LogicalPlanNode;
 use futures::StreamExt;
+use scumble::class::Run;
 use scumble::problem::{Problem, Problems};
 use scumble_io::columns::{Column, Columns, Gathered, ReadOptions};
-use scumble_io::engine::{Engine, Put, Report, Share, What};
+use scumble_io::engine::{Engine, Passing, Put, Report, Share, What};
+use scumble_io::levels::{Coded, Number, Question};
 use scumble_io::publisher::Watcher;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,6 +40,8 @@ pub struct Settings {
     pub cluster: Option<String>,
     /// Bytes that this process may use: half for the distinct rows and half for the engine.
     pub memory: u64,
+    /// Distinct rows that may be in this process, instead of what the memory allows; for tests.
+    pub rows: Option<u64>,
     /// Where to spill. On a cluster a folder that the executors see under the same path.
     pub spill: Option<PathBuf>,
 }
@@ -130,6 +135,7 @@ impl DataFusion {
                 (runtime.block_on(remote(address)).map_err(failed)?, "ballista")
             }
         };
+        context.register_udf(code::function());
         let report = Report { name, allowed: settings.memory / 2, ..Report::default() };
         Ok(DataFusion {
             runtime,
@@ -220,8 +226,14 @@ impl DataFusion {
         Problem::new(format!("the engine failed: {text}")).hint("nothing was published").into()
     }
 
-    /// Finds out how much there is to do, says it, and refuses what is too much.
-    fn estimate(&self, table: &Opened, wanted: &[String], plain: bool, watcher: &dyn Watcher) -> Result<(), Problems> {
+    /// Finds out how much there is to do, and says it; a problem if it is too much.
+    fn expect(
+        &self,
+        table: &Opened,
+        wanted: &[String],
+        plain: bool,
+        watcher: &dyn Watcher,
+    ) -> Result<Option<Problem>, Problems> {
         watcher.phase("estimating");
         let begun = Instant::now();
         let from = &table.name;
@@ -232,8 +244,7 @@ impl DataFusion {
         };
         // Codes of what was read, of the table and of the algorithm; numbers and places; cells, if they are needed again.
         let columns = wanted.len() as u64;
-        let each = 24 * columns + 48 + if plain { 24 * columns } else { 0 };
-        let bytes = distinct * each;
+        let bytes = distinct * each(columns, plain);
         let passes = if plain { 4 } else { 2 };
         let seconds = begun.elapsed().as_secs_f64() * f64::from(passes);
         let allowed = {
@@ -247,10 +258,10 @@ impl DataFusion {
             size(bytes),
             size(allowed)
         ));
-        if bytes <= allowed {
-            return Ok(());
+        if self.settings.rows.map_or(bytes <= allowed, |rows| distinct <= rows) {
+            return Ok(None);
         }
-        Err(Problem::new(format!(
+        let problem = Problem::new(format!(
             "the source has {rows} records and about {distinct} distinct rows, which need about {} here; {} are allowed",
             size(bytes),
             size(allowed)
@@ -258,8 +269,8 @@ impl DataFusion {
         .hint(format!(
             "give `--memory {}` or more, or fewer or coarser quasi-identifiers and sensitive attributes",
             size(2 * bytes + LEAST)
-        ))
-        .into())
+        ));
+        Ok(Some(problem))
     }
 
     /// Whether nobody has two rows.
@@ -283,14 +294,17 @@ impl DataFusion {
 /// The context of this process: a limit, and a disk.
 fn local(settings: &Settings, folder: &Path) -> Result<SessionContext, DataFusionError> {
     let pool = (settings.memory / 2) as usize;
-    let partitions = std::thread::available_parallelism().map_or(1, |n| n.get());
+    // Every thread sorts for itself, and needs enough to merge what it has spilled.
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let partitions = (pool >> 26).clamp(1, cores);
     let runtime = RuntimeEnvBuilder::new()
         .with_object_store_registry(Arc::new(Stores::default()))
         .with_temp_file_path(folder)
         .with_memory_pool(Arc::new(FairSpillPool::new(pool)));
     let config = SessionConfig::new()
         .with_target_partitions(partitions)
-        .with_sort_spill_reservation_bytes((pool / (16 * partitions)).min(10 << 20))
+        .with_sort_spill_reservation_bytes((pool / (8 * partitions)).min(16 << 20))
+        .with_batch_size(if pool < 1 << 28 { 2048 } else { 8192 })
         // What does not fit is sorted on the disk; a hash join would have to fit.
         .set_bool("datafusion.optimizer.prefer_hash_join", false)
         .set_bool("datafusion.execution.parquet.schema_force_view_types", false)
@@ -326,6 +340,11 @@ pub(crate) fn joined(columns: &[String]) -> String {
     format!("concat_ws('\u{1f}', {})", columns.iter().map(text).collect::<Vec<_>>().join(", "))
 }
 
+/// Bytes that a distinct row needs here.
+fn each(columns: u64, plain: bool) -> u64 {
+    24 * columns + 48 + if plain { 24 * columns } else { 0 }
+}
+
 /// Bytes in words.
 fn size(bytes: u64) -> String {
     match bytes {
@@ -333,6 +352,38 @@ fn size(bytes: u64) -> String {
         0x10_0000..0x4000_0000 => format!("{} MB", bytes.div_ceil(1 << 20)),
         _ => format!("{:.1} GB", bytes as f64 / f64::from(1 << 30)),
     }
+}
+
+/// The question as a query: the number of the part, the codes, how many records.
+fn by_parts(question: &Question<'_>, table: &str) -> String {
+    let q: Vec<String> = (0..question.quasi.len()).map(|i| format!("q{i}")).collect();
+    let s: Vec<String> = (0..question.sensitive.len()).map(|i| format!("s{i}")).collect();
+    let coded = |columns: &[Coded], names: &[String]| -> Vec<String> {
+        columns.iter().zip(names).map(|(column, name)| format!("{} AS {name}", code::of(column))).collect()
+    };
+    let mut cells = coded(question.quasi, &q);
+    cells.extend(coded(question.sensitive, &s));
+    cells.push("1 AS one".into());
+    let case = |(part, region): (usize, &&[Run])| {
+        let runs = region.iter().zip(&q).map(|(run, q)| format!("{q} BETWEEN {} AND {}", run.first, run.last));
+        let runs: Vec<String> = runs.collect();
+        format!("WHEN {} THEN {part}", if runs.is_empty() { "TRUE".into() } else { runs.join(" AND ") })
+    };
+    let cases: Vec<String> = question.parts.iter().enumerate().map(case).collect();
+    let all = [&["part".to_owned()], &q[..], &s[..]].concat().join(", ");
+    let by = match question.by_itself {
+        true => {
+            let set = |q: &String| format!("({})", [&["part".to_owned(), q.clone()], &s[..]].concat().join(", "));
+            format!("GROUPING SETS ({})", q.iter().map(set).collect::<Vec<_>>().join(", "))
+        }
+        false => all.clone(),
+    };
+    format!(
+        "SELECT {all}, COUNT(*) FROM (SELECT arrow_cast(CASE {} END, 'UInt32') AS part, * FROM (SELECT {} FROM {table})) \
+         WHERE part IS NOT NULL GROUP BY {by}",
+        cases.join(" "),
+        cells.join(", ")
+    )
 }
 
 /// Refuses columns that have no text.
@@ -372,18 +423,6 @@ impl Engine for DataFusion {
         let fields = opened.fields(wanted);
         let names: Vec<String> = fields.iter().map(|f| f.name().clone()).collect();
         let plain = if let What::Extract(passing) = &what { passing.plain.as_slice() } else { &[] };
-        if let What::Extract(passing) = &what {
-            must_be_flat(&opened, plain)?;
-            if !plain.is_empty() && self.settings.cluster.is_some() && self.settings.spill.is_none() {
-                return Err(Problem::new("columns that pass through need a folder that this process and the executors share")
-                    .hint("name one with `--spill FOLDER`, or make the insensitive columns identifiers, which are not published")
-                    .into());
-            }
-            self.estimate(&opened, &names, !plain.is_empty(), watcher)?;
-            if let Some(person) = &passing.person {
-                self.persons(&opened, person)?;
-            }
-        }
         watcher.phase("counting");
         let list = names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
         let from = &opened.name;
@@ -429,6 +468,103 @@ impl Engine for DataFusion {
         Ok(counted)
     }
 
+    fn estimate(
+        &self,
+        table: &Path,
+        options: &ReadOptions,
+        wanted: &[String],
+        passing: &Passing,
+        watcher: &dyn Watcher,
+    ) -> Result<Option<Problem>, Problems> {
+        let opened = self.open(&self.context, table, options)?;
+        must_be_flat(&opened, wanted)?;
+        must_be_flat(&opened, &passing.plain)?;
+        let plain = !passing.plain.is_empty();
+        if plain && self.settings.cluster.is_some() && self.settings.spill.is_none() {
+            return Err(Problem::new(
+                "columns that pass through need a folder that this process and the executors share",
+            )
+            .hint(
+                "name one with `--spill FOLDER`, or make the insensitive columns identifiers, which are not published",
+            )
+            .into());
+        }
+        let too_much = self.expect(&opened, wanted, plain, watcher)?;
+        if let Some(person) = &passing.person {
+            self.persons(&opened, person)?;
+        }
+        Ok(too_much)
+    }
+
+    fn values(
+        &self,
+        table: &Path,
+        options: &ReadOptions,
+        wanted: &[String],
+        watcher: &dyn Watcher,
+    ) -> Result<Columns, Problems> {
+        watcher.phase("reading values");
+        let opened = self.open(&self.context, table, options)?;
+        let mut all: Vec<Column> = Vec::new();
+        for field in opened.fields(wanted) {
+            let schema = Arc::new(Schema::new(vec![field.clone()]));
+            let (mut gathered, column) = (Gathered::new(&schema), quoted(field.name()));
+            self.ask(
+                &self.context,
+                &format!("SELECT {column} FROM {} GROUP BY {column}", opened.name),
+                &mut |batch| gathered.add(&batch, None).map_err(|column| unwritable(&column)),
+            )?;
+            let mut column = gathered.sorted().0.columns.remove(0);
+            column.arrow = column.arrow.filter(|_| opened.dialect.is_none());
+            all.push(column);
+        }
+        // Together the queries have read what was wanted once.
+        self.told().passes += 1;
+        let rows = all.iter().map(|c| c.codes.len()).max().unwrap_or(0);
+        all.iter_mut().filter(|c| !c.codes.is_empty()).for_each(|c| c.codes.resize(rows, 0));
+        Ok(Columns { rows, columns: all, bytes: 0, dialect: opened.dialect, sha256: None, weights: None })
+    }
+
+    fn most_rows(&self, columns: usize) -> u64 {
+        self.settings.rows.unwrap_or(self.told().allowed / each(columns as u64, false)).max(1)
+    }
+
+    fn parts(
+        &self,
+        question: &Question<'_>,
+        watcher: &dyn Watcher,
+        take: &mut dyn FnMut(Number<'_>) -> Result<(), Problems>,
+    ) -> Result<(), Problems> {
+        watcher.phase("dividing");
+        let opened = self.open(&self.context, question.table, question.options)?;
+        self.told().passes += 1;
+        let (dims, secrets) = (question.quasi.len(), question.sensitive.len());
+        self.ask(&self.context, &by_parts(question, &opened.name), &mut |batch| {
+            let columns: Option<Vec<_>> =
+                batch.columns()[..1 + dims + secrets].iter().map(|c| c.as_primitive_opt::<UInt32Type>()).collect();
+            let counts = batch.columns().last().and_then(|c| c.as_primitive_opt::<Int64Type>());
+            let (Some(columns), Some(counts)) = (columns, counts) else {
+                return Err(Problem::new("the engine counted something else").into());
+            };
+            let (mut quasi, mut sensitive) = (Vec::new(), Vec::new());
+            for row in 0..batch.num_rows() {
+                quasi.clear();
+                sensitive.clear();
+                let present: Vec<usize> = (0..dims).filter(|&d| columns[1 + d].is_valid(row)).collect();
+                quasi.extend(present.iter().map(|&d| columns[1 + d].value(row)));
+                sensitive.extend(columns[1 + dims..].iter().map(|c| c.value(row)));
+                take(Number {
+                    part: columns[0].value(row) as usize,
+                    dim: present.first().copied().filter(|_| question.by_itself),
+                    quasi: &quasi,
+                    sensitive: &sensitive,
+                    count: counts.value(row).max(0) as u64,
+                })?;
+            }
+            Ok(())
+        })
+    }
+
     fn records(&self, shares: &[Share], seed: u64, watcher: &dyn Watcher, put: Put<'_>) -> Result<(), Problems> {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner).take();
         let counted = counted.ok_or_else(|| Problem::new("the engine has counted nothing"))?;
@@ -438,6 +574,12 @@ impl Engine for DataFusion {
         let opened = self.open(&self.context, &members, &ReadOptions::default())?;
         let sql = counted.query(&opened.name, shares, seed);
         drop(counted.batches);
+        if self.settings.cluster.is_none() {
+            // A small table of classes is kept, which spares sorting the source for the join; a large one is sorted as well.
+            let small = self.told().bytes < self.settings.memory / 8;
+            let set = format!("SET datafusion.optimizer.prefer_hash_join = {small}");
+            self.ask(&self.context, &set, &mut |_| Ok(()))?;
+        }
         self.told().passes += 1;
         watcher.phase("writing");
         self.ask(&self.context, &sql, &mut |batch| {

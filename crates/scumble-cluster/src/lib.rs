@@ -6,11 +6,13 @@
 //! algorithm is the one of the default engine. Nothing is distributed by hand.
 //!
 //! - [`DataFusion`] is the engine that [`scumble_io::engine::Engine`] asks for.
+//! - `code.rs` is a function that executors must know, for tables whose distinct rows do not fit.
 //! - `tables.rs` finds files, folders, globs and objects, and says how they are written.
 //! - `stores.rs` opens object stores with what the environment holds.
 //! - `roles.rs` runs a scheduler or an executor.
 #![cfg(feature = "engine")]
 
+mod code;
 mod datafusion_engine;
 mod records;
 pub mod roles;

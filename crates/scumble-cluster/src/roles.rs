@@ -1,7 +1,9 @@
 //! The roles of a cluster, run by our own binary, so that client, scheduler and executors are of one version.
 
+use crate::code;
 use crate::stores::Stores;
 use ballista_core::extension::{ballista_aggregate_functions, ballista_scalar_functions, ballista_window_functions};
+use ballista_core::registry::BallistaFunctionRegistry;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::SchedulerConfig;
@@ -62,7 +64,9 @@ pub fn schedule(role: &Scheduler) -> Result<(), Problems> {
             .with_config(config)
             .with_runtime_env(runtime)
             .with_optimizer_rules(ballista_core::optimizer::ballista_default_optimizer_rules())
-            .with_scalar_functions(ballista_scalar_functions())
+            .with_scalar_functions(
+                ballista_scalar_functions().into_iter().chain([Arc::new(code::function())]).collect(),
+            )
             .with_aggregate_functions(ballista_aggregate_functions())
             .with_window_functions(ballista_window_functions())
             .build())
@@ -98,6 +102,8 @@ pub fn execute(role: &Executor) -> Result<(), Problems> {
         }
         runtime.build_arc()
     };
+    let mut functions = BallistaFunctionRegistry::default();
+    functions.scalar_functions.insert(code::NAME.into(), Arc::new(code::function()));
     let config = ExecutorProcessConfig {
         bind_host: role.bind.to_string(),
         external_host: Some(role.host.clone().unwrap_or_else(|| role.bind.to_string())),
@@ -113,6 +119,7 @@ pub fn execute(role: &Executor) -> Result<(), Problems> {
         grpc_max_decoding_message_size: MESSAGE,
         grpc_max_encoding_message_size: MESSAGE,
         override_runtime_producer: Some(Arc::new(make)),
+        override_function_registry: Some(Arc::new(functions)),
         ..ExecutorProcessConfig::default()
     };
     if let Some(folder) = &role.folder {

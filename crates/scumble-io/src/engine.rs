@@ -7,6 +7,7 @@
 //! Everything between, from the taxonomies to the manifest, is the same code whether there is an engine or not.
 
 use crate::columns::{Columns, ReadOptions};
+use crate::levels::{Number, Question};
 use crate::publisher::Watcher;
 use crate::source::Extract;
 use scumble::policy::Policy;
@@ -19,6 +20,37 @@ use std::path::Path;
 pub trait Engine: Sync {
     /// The names of the columns of a table.
     fn header(&self, table: &Path, options: &ReadOptions) -> Result<Vec<String>, Problems>;
+
+    /// Finds out how much an extract is, and says it; what is wrong if its distinct rows are more than may be here. Persons with
+    /// several rows are an error.
+    fn estimate(
+        &self,
+        table: &Path,
+        options: &ReadOptions,
+        wanted: &[String],
+        passing: &Passing,
+        watcher: &dyn Watcher,
+    ) -> Result<Option<Problem>, Problems>;
+
+    /// The distinct values of columns, each by itself; what stands in one row does not belong together.
+    fn values(
+        &self,
+        table: &Path,
+        options: &ReadOptions,
+        wanted: &[String],
+        watcher: &dyn Watcher,
+    ) -> Result<Columns, Problems>;
+
+    /// Counts parts of a table.
+    fn parts(
+        &self,
+        question: &Question<'_>,
+        watcher: &dyn Watcher,
+        take: &mut dyn FnMut(Number<'_>) -> Result<(), Problems>,
+    ) -> Result<(), Problems>;
+
+    /// How many distinct rows of so many columns may be here at once.
+    fn most_rows(&self, columns: usize) -> u64;
 
     /// The distinct rows of these columns with their numbers ([`Columns::weights`]), columns in the order of the table and rows
     /// in one that depends on nothing but the rows. Columns of an extract that pass through are there without rows.
@@ -92,7 +124,7 @@ pub struct Report {
     pub rows: u64,
     /// About how many distinct rows were expected.
     pub expected: u64,
-    /// How many there were.
+    /// How many there were; 0 if they were too many to be brought, and the table was divided level by level.
     pub distinct: u64,
     /// Bytes that they were expected to need in this process.
     pub bytes: u64,

@@ -19,6 +19,7 @@ mod gatekeeper;
 pub mod headroom;
 pub mod inspect;
 pub mod ledger;
+pub mod levels;
 pub mod load;
 pub mod manifest;
 pub mod minimality;

@@ -11,6 +11,7 @@ use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::engine::{self, Engine, Sum, What};
 use crate::gatekeeper::Gatekeeper;
 use crate::ledger::hex;
+use crate::levels::{self, Stopped};
 use crate::manifest::{self, Anatomized, Counterfeits, Data, Manifest, Method};
 use crate::repair;
 use crate::source::{self, Cell, Extract, Place, beside};
@@ -20,7 +21,7 @@ use rayon::prelude::*;
 use scumble::picture;
 use scumble::policy::{Format, Policy};
 use scumble::problem::{Problem, Problems};
-use scumble::publish::{Judgement, Made, Outcome, judge, make, measure};
+use scumble::publish::{Judgement, Made, Outcome, judge, judged, make, measure};
 use scumble::release::{Form, Release, Shape};
 use scumble::table::published;
 use scumble::taxonomy::{Rule, write_rows};
@@ -152,7 +153,7 @@ fn carry_out_on(
     let seed = seed.map_or_else(system_seed, Ok)?;
     let past = keeper.and_then(|k| k.past(&policy));
     let elsewhere = engine.map(|engine| (engine, watcher));
-    let extract = source::load(&mut policy, base, seed, past, elsewhere, &|done, total| watcher.at(done, total))?;
+    let mut extract = source::load(&mut policy, base, seed, past, elsewhere, &|done, total| watcher.at(done, total))?;
     clock.lap("read");
     watcher.phase("anonymizing");
     let begun = Instant::now();
@@ -160,7 +161,19 @@ fn carry_out_on(
         watcher.at(done, total);
         policy.algorithm.seconds.is_none_or(|seconds| begun.elapsed().as_secs_f64() < seconds)
     };
-    let outcome = make(&extract.table, &*policy.algorithm.algorithm, &policy.requirements, seed, &progress);
+    let by_levels = extract.large.is_some();
+    let outcome = match elsewhere.filter(|_| by_levels) {
+        None => make(&extract.table, &*policy.algorithm.algorithm, &policy.requirements, seed, &progress),
+        Some(elsewhere) => {
+            let source = policy.source.beside(base);
+            let path = crate::origin::file(&source)?.to_path_buf();
+            match levels::divide(elsewhere, &policy, &path, &mut extract) {
+                Ok(form) => judged(&extract.table, form, &policy.requirements),
+                Err(Stopped::Refused(reasons)) => Outcome::Refused(reasons),
+                Err(Stopped::Failed(problems)) => return Err(problems),
+            }
+        }
+    };
     clock.lap("anonymize");
     let mut answer = Published {
         version: VERSION,
@@ -190,7 +203,8 @@ fn carry_out_on(
             answer.suppressed = made.release.suppressed;
             answer.models = models(&policy, &made.release, &made.judgements);
             answer.warnings.extend_from_slice(made.form.notes());
-            answer.utility = measure(&extract.table, &made, policy.k(), all).into_iter().collect();
+            let truth = (!by_levels).then_some(&extract.table);
+            answer.utility = measure(truth, &made, policy.k(), all).into_iter().collect();
             Some(made)
         }
         Outcome::Refused(reasons) => {
@@ -557,7 +571,7 @@ impl Job<'_> {
         let mut read = engine.count(&w.path, options, &names, What::Written, self.options.watcher)?;
         let header = engine.header(&w.path, options)?;
         for (i, name) in header.into_iter().enumerate() {
-            if !read.columns.get(i).is_some_and(|c| c.name == name) {
+            if read.columns.get(i).is_none_or(|c| c.name != name) {
                 let empty = Column { name, values: Default::default(), codes: Vec::new(), arrow: None };
                 read.columns.insert(i.min(read.columns.len()), empty);
             }

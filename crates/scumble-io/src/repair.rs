@@ -455,6 +455,6 @@ impl Carried {
         answer.rows = made.release.records();
         answer.classes = made.release.identities().len() as u64;
         answer.suppressed = made.release.suppressed;
-        answer.utility = measure(&self.extract.table, made, self.policy.k(), false).into_iter().collect();
+        answer.utility = measure(Some(&self.extract.table), made, self.policy.k(), false).into_iter().collect();
     }
 }

@@ -44,6 +44,9 @@ pub struct Extract {
     pub warnings: Vec<String>,
     /// What became of the columns that were perturbed.
     pub perturbed: Vec<(String, Change)>,
+    /// The values of each column, if there are too many distinct rows: then the table knows how values generalize, but its
+    /// rows mean nothing.
+    pub large: Option<Vec<(String, Vec<String>)>>,
 }
 
 /// A column of a release, by the place where its values are.
@@ -166,13 +169,14 @@ pub fn load_registers(
     Ok(())
 }
 
-/// Lets an engine count the source, and puts in the place of each column that passes through one without rows.
+/// Lets an engine count the source; if that is too much, only its values, and the second answer is yes. Puts in the place of
+/// each column that passes through one without rows.
 fn count(
     policy: &Policy,
     path: &Path,
     names: &[String],
     (engine, watcher): (&dyn Engine, &dyn Watcher),
-) -> Result<columns::Columns, Problems> {
+) -> Result<(columns::Columns, bool), Problems> {
     let named = |role: &dyn Fn(&AttributePolicy) -> bool| -> Vec<String> {
         let of = |n: &&String| policy.attributes.iter().any(|a| a.name == **n && role(a));
         names.iter().filter(of).cloned().collect()
@@ -180,7 +184,15 @@ fn count(
     let plain = named(&|a| a.role == Role::Insensitive);
     let counted = named(&|a| !matches!(a.role, Role::Identifier | Role::Insensitive));
     let passing = Passing { plain, person: named(&|a| a.person).pop() };
-    engine.count(path, &read_options(policy), &counted, What::Extract(&passing), watcher)
+    let options = read_options(policy);
+    match engine.estimate(path, &options, &counted, &passing, watcher)? {
+        None => Ok((engine.count(path, &options, &counted, What::Extract(&passing), watcher)?, false)),
+        Some(_) if policy.algorithm.algorithm.divides().is_some() && passing.plain.is_empty() => {
+            watcher.note("that is too much at once: the table is divided level by level, from counts");
+            Ok((engine.values(path, &options, &counted, watcher)?, true))
+        }
+        Some(problem) => Err(problem.into()),
+    }
 }
 
 /// Reads and encodes the source of a policy, and the registers that its models name. `base` is the policy's folder; the
@@ -215,10 +227,12 @@ pub(crate) fn load(
     problems.or(())?;
     let wanted: Vec<String> =
         policy.attributes.iter().filter(|a| a.role != Role::Identifier || a.person).map(|a| a.name.clone()).collect();
-    let mut read = match engine {
+    let (mut read, large) = match engine {
         Some(engine) => count(policy, origin::file(&source)?, &names, engine)?,
-        None => origin::read(&source, &options, Some(&wanted), progress)?,
+        None => (origin::read(&source, &options, Some(&wanted), progress)?, false),
     };
+    let texts = |c: &Column| (c.name.clone(), c.values.iter().map(str::to_owned).collect());
+    let large = large.then(|| read.columns.iter().map(texts).collect());
     if read.rows == 0 {
         return Err(Problem::new(format!("`{}` has no records", policy.source))
             .hint("there is nothing to publish")
@@ -233,6 +247,7 @@ pub(crate) fn load(
         }
     }
     extract.perturbed = perturbed;
+    extract.large = large;
     Ok(extract)
 }
 
@@ -355,6 +370,7 @@ fn assemble(
         weights: read.weights,
         warnings,
         perturbed: Vec::new(),
+        large: None,
     })
 }
 

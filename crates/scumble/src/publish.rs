@@ -82,6 +82,11 @@ pub fn make(
         Ok(form) => form,
         Err(refusal) => return Outcome::Refused(refusal.0),
     };
+    judged(table, form, requirements)
+}
+
+/// Judges what was made.
+pub fn judged(table: &Table, form: Form, requirements: &[Requirement]) -> Outcome {
     let release = Release::of(table, &form);
     let judgements = match judge(&release, requirements) {
         Ok(judgements) => judgements,
@@ -142,11 +147,11 @@ pub(crate) fn judge_one(goal: &Goal<'_>, release: &Release, identities: &[Equiva
 }
 
 /// The metrics of a release by name, those that say something about it; with those that take long if `all` are wanted.
-/// `k` is what the policy asks for, if it does.
-pub fn measure(table: &Table, made: &Made, k: Option<u64>, all: bool) -> Vec<(&'static str, f64)> {
+/// `k` is what the policy asks for, if it does. Without the table those that compare with the truth say nothing.
+pub fn measure(table: Option<&Table>, made: &Made, k: Option<u64>, all: bool) -> Vec<(&'static str, f64)> {
     let release = &made.release;
     let k = k.unwrap_or_else(|| release.classes.iter().map(|c| c.count).min().unwrap_or(1));
-    let subject = Subject { release, k, truth: Some((table, &made.form)) };
+    let subject = Subject { release, k, truth: table.map(|table| (table, &made.form)) };
     let wanted: Vec<&Metric> = METRICS.iter().filter(|m| all || m.told != Told::Comparison).collect();
     let measured: Vec<_> = wanted.par_iter().map(|m| Some((m.name, (m.measure)(&subject)?))).collect();
     measured.into_iter().flatten().collect()

@@ -129,7 +129,7 @@ impl Algorithm for Mondrian {
 
     fn divides(&self) -> Option<&dyn Divide> {
         // Which records of one value go to which side is decided record by record.
-        (!self.relaxed).then_some(self)
+        (!self.relaxed && !self.keep).then_some(self)
     }
 }
 
