@@ -231,9 +231,10 @@ impl DataFusion {
         &self,
         table: &Opened,
         wanted: &[String],
-        plain: bool,
+        passing: &Passing,
         watcher: &dyn Watcher,
     ) -> Result<Option<Problem>, Problems> {
+        let plain = !passing.plain.is_empty();
         watcher.phase("estimating");
         let begun = Instant::now();
         let from = &table.name;
@@ -245,7 +246,7 @@ impl DataFusion {
         // Codes of what was read, of the table and of the algorithm; numbers and places; cells, if they are needed again.
         let columns = wanted.len() as u64;
         let bytes = distinct * each(columns, plain);
-        let passes = if plain { 4 } else { 2 };
+        let passes = 2 + u32::from(plain) + u32::from(passing.person.is_some());
         let seconds = begun.elapsed().as_secs_f64() * f64::from(passes);
         let allowed = {
             let mut report = self.told();
@@ -489,7 +490,7 @@ impl Engine for DataFusion {
             )
             .into());
         }
-        let too_much = self.expect(&opened, wanted, plain, watcher)?;
+        let too_much = self.expect(&opened, wanted, passing, watcher)?;
         if let Some(person) = &passing.person {
             self.persons(&opened, person)?;
         }
