@@ -718,8 +718,8 @@ fn published_taxonomy(
     labels: &[&str],
     others: &[&str],
 ) -> Result<Taxonomy, Problems> {
-    // A masked label stands for a text of its length, which only has to be one that the label masks. It is made up where
-    // no other text is such a one.
+    // A masked label stands for texts of its length, which only have to be ones that the label masks. They are made up where
+    // no other text is such a one: two of them, because what stands for one text would be called by it.
     let mut known: Vec<(usize, &str)> = others.iter().map(|text| (text.len(), *text)).collect();
     known.sort_unstable();
     let masks = |label: &str| {
@@ -727,14 +727,14 @@ fn published_taxonomy(
         let next = known.partition_point(|&(len, text)| (len, text) < (label.len(), kept));
         kept != label && known.get(next).is_some_and(|(len, text)| *len == label.len() && text.starts_with(kept))
     };
-    let stand_in = |label: &&str| if masks(label) { String::new() } else { unmask(label) };
-    let stand_ins: Vec<String> = labels.iter().map(stand_in).collect();
+    let stand_in = |label: &&str| if masks(label) { Default::default() } else { unmask(label) };
+    let stand_ins: Vec<[String; 2]> = labels.iter().map(stand_in).collect();
     let mut texts: Vec<&str> = others.to_vec();
     for (label, stand_in) in labels.iter().zip(&stand_ins) {
         match rule {
             Rule::File { .. } | Rule::Nested(_) => (),
             Rule::Intervals(_) | Rule::Dates(_) => texts.extend(ends(label)),
-            Rule::Prefix(_) => texts.push(stand_in),
+            Rule::Prefix(_) => texts.extend(stand_in.iter().map(String::as_str)),
             Rule::Flat => texts.push(label),
         }
     }
@@ -753,10 +753,11 @@ fn published_taxonomy(
     }
 }
 
-/// A text that a label with a mask may stand for; the text itself if there is no mask, nothing if all is masked.
-fn unmask(label: &str) -> String {
+/// Texts that a label with a mask may stand for; the text itself if there is no mask, nothing if all is masked.
+fn unmask(label: &str) -> [String; 2] {
     let kept = label.trim_end_matches('*');
-    if kept.is_empty() { String::new() } else { kept.to_owned() + &"?".repeat(label.len() - kept.len()) }
+    let fill = |c: &str| kept.to_owned() + &c.repeat(label.len() - kept.len());
+    if kept.is_empty() { Default::default() } else { ["?", "!"].map(fill) }
 }
 
 /// The values that a range or a single value names.
