@@ -2,6 +2,7 @@
 
 use crate::code;
 use crate::stores::Stores;
+use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::extension::{ballista_aggregate_functions, ballista_scalar_functions, ballista_window_functions};
 use ballista_core::registry::BallistaFunctionRegistry;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
@@ -18,6 +19,10 @@ use std::sync::Arc;
 
 /// The largest message between client, scheduler and executors.
 pub(crate) const MESSAGE: u32 = 256 << 20;
+
+/// Executors ask for work. Where the scheduler hands it out, a job waits for ever if an executor is lost whose results are
+/// needed again: they are to be made again, and nobody is told to.
+const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 
 /// An executor says so often that it is there, in seconds.
 const HEARTBEAT: u64 = 2;
@@ -75,6 +80,7 @@ pub fn schedule(role: &Scheduler) -> Result<(), Problems> {
         bind_host: role.bind.ip().to_string(),
         bind_port: role.bind.port(),
         external_host: role.host.clone().unwrap_or_else(|| role.bind.ip().to_string()),
+        scheduling_policy: POLICY,
         executor_timeout_seconds: LOST,
         expire_dead_executor_interval_seconds: HEARTBEAT,
         no_executors_grace_period_seconds: 2 * LOST,
@@ -112,6 +118,7 @@ pub fn execute(role: &Executor) -> Result<(), Problems> {
         scheduler_host: role.scheduler.0.clone(),
         scheduler_port: role.scheduler.1,
         scheduler_connect_timeout_seconds: 20,
+        task_scheduling_policy: POLICY,
         vcores: role.cores,
         work_dir: role.folder.as_ref().map(|f| f.display().to_string()),
         memory_pool_size: role.memory,
