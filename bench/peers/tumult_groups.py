@@ -33,4 +33,4 @@ answers = {row[0]: [row[1], None] for row in counts.collect()}
 for row in means.collect():
     answers[row[0]][1] = row[1]
 total = time.perf_counter() - start
-print(json.dumps({"rows": None, "answers": answers, "seconds": {"total": total}}))
+print(json.dumps({"rows": table.count(), "answers": answers, "seconds": {"total": total}}))
