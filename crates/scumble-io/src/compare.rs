@@ -2,7 +2,7 @@
 //! can count with what it would publish.
 
 use crate::answer::{Model, Reason, Risks, VERSION};
-use crate::publisher::{Carried, Clock, Watcher, base_of, carry_out, read_policy, write_whole};
+use crate::publisher::{Carried, Clock, How, Watcher, base_of, carry_out, read_policy, write_whole};
 use scumble::catalogue::{METRICS, did_you_mean};
 use scumble::picture::{Point, comparison};
 use scumble::policy::Policy;
@@ -119,7 +119,9 @@ pub fn compare(paths: &[PathBuf], options: &Options<'_>) -> Result<Compared, Pro
     for (path, policy) in paths.iter().zip(policies) {
         let mut clock = Clock::new();
         let algorithm = policy.algorithm.name.to_owned();
-        let carried = carry_out(policy, &base_of(path), options.seed, true, None, options.watcher, &mut clock)?;
+        let (base, seed, watcher) = (base_of(path), options.seed, options.watcher);
+        let how = How { base: &base, seed, all: true, keeper: None, engine: None, watcher };
+        let carried = carry_out(policy, &how, &mut clock)?;
         let table = &carried.extract.table;
         let queries = queries.get_or_insert_with(|| random(table, &shared, options));
         options.watcher.phase("asking queries");

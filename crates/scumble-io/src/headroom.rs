@@ -7,7 +7,7 @@
 
 use crate::answer::{Published, VERSION};
 use crate::gatekeeper::Gatekeeper;
-use crate::publisher::{Carried, Clock, Options, base_of, carry_out, read_policy};
+use crate::publisher::{Carried, Clock, How, Options, base_of, carry_out, read_policy};
 use scumble::problem::{Problem, Problems};
 use serde::Serialize;
 use std::path::Path;
@@ -137,7 +137,9 @@ fn room(
             return Ok(room);
         }
         let seed = options.seed.map(|s| s + room.releases);
-        let carried = carry_out(policy, &base_of(path), seed, false, Some(keeper), options.watcher, &mut Clock::new())?;
+        let (base, watcher) = (base_of(path), options.watcher);
+        let how = How { base: &base, seed, all: false, keeper: Some(keeper), engine: None, watcher };
+        let carried = carry_out(policy, &how, &mut Clock::new())?;
         let Carried { policy, extract, made, answer, seed, .. } = carried;
         let Some(made) = made else {
             room.more = false;

@@ -2,7 +2,7 @@
 
 use crate::answer::VERSION;
 use crate::attack::{Adversary, Attacked, Outcome, Tested, conditions, given, test};
-use crate::publisher::{Clock, Watcher, base_of, carry_out, read_policy};
+use crate::publisher::{Clock, How, Watcher, base_of, carry_out, read_policy};
 use scumble::attack::Figure;
 use scumble::attack::minimality::{Maker, Minimality, Options as Runs, minimality};
 use scumble::catalogue::{MINIMALITY, Parameters, did_you_mean};
@@ -38,15 +38,9 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
     let parameters = Parameters::read(MINIMALITY.name, MINIMALITY.parameters, &texts).map_err(Problems)?;
     let runs = (MINIMALITY.build)(&parameters)?;
     let seed = options.seed.unwrap_or(1);
-    let carried = carry_out(
-        read_policy(&options.policy)?,
-        &base_of(&options.policy),
-        Some(seed),
-        false,
-        None,
-        options.watcher,
-        &mut clock,
-    )?;
+    let (base, watcher) = (base_of(&options.policy), options.watcher);
+    let how = How { base: &base, seed: Some(seed), all: false, keeper: None, engine: None, watcher };
+    let carried = carry_out(read_policy(&options.policy)?, &how, &mut clock)?;
     let table = &carried.extract.table;
     let Some(made) = &carried.made else {
         let reasons =

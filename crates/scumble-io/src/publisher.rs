@@ -123,32 +123,23 @@ pub(crate) struct Carried {
     pub exposed: Vec<u32>,
 }
 
-/// Reads, anonymizes, judges and measures. `all` metrics are for comparisons. The outcome stays `refused` until the
-/// caller knows better.
-pub(crate) fn carry_out(
-    policy: Policy,
-    base: &Path,
-    seed: Option<u64>,
-    all: bool,
-    keeper: Option<&Gatekeeper>,
-    watcher: &dyn Watcher,
-    clock: &mut Clock,
-) -> Result<Carried, Problems> {
-    carry_out_on(None, policy, base, seed, all, keeper, watcher, clock)
+/// How a policy is carried out.
+pub(crate) struct How<'a> {
+    /// The policy's folder.
+    pub base: &'a Path,
+    pub seed: Option<u64>,
+    /// Whether all metrics are wanted, for comparisons.
+    pub all: bool,
+    /// Who remembers what was published before.
+    pub keeper: Option<&'a Gatekeeper>,
+    /// Who counts the source, if not this process.
+    pub engine: Option<&'a dyn Engine>,
+    pub watcher: &'a dyn Watcher,
 }
 
-/// The same for a source that an engine counts, if there is one.
-#[allow(clippy::too_many_arguments)]
-fn carry_out_on(
-    engine: Option<&dyn Engine>,
-    mut policy: Policy,
-    base: &Path,
-    seed: Option<u64>,
-    all: bool,
-    keeper: Option<&Gatekeeper>,
-    watcher: &dyn Watcher,
-    clock: &mut Clock,
-) -> Result<Carried, Problems> {
+/// Reads, anonymizes, judges and measures. The outcome stays `refused` until the caller knows better.
+pub(crate) fn carry_out(mut policy: Policy, how: &How<'_>, clock: &mut Clock) -> Result<Carried, Problems> {
+    let How { base, seed, all, keeper, engine, watcher } = *how;
     watcher.phase(if engine.is_some() { "counting" } else { "reading" });
     let seed = seed.map_or_else(system_seed, Ok)?;
     let past = keeper.and_then(|k| k.past(&policy));
@@ -249,7 +240,8 @@ fn attempt(path: &Path, options: &Options<'_>) -> Result<Option<Published>, Prob
     }
     keeper.remember(&policy, options)?;
     let (engine, watcher) = (options.engine, options.watcher);
-    let mut carried = carry_out_on(engine, policy, &base, options.seed, false, Some(&keeper), watcher, &mut clock)?;
+    let how = How { base: &base, seed: options.seed, all: false, keeper: Some(&keeper), engine, watcher };
+    let mut carried = carry_out(policy, &how, &mut clock)?;
     carried.answer.release = target.display().to_string();
     carried.answer.warnings.append(&mut keeper.warnings);
     if carried.made.is_none() {

@@ -8,7 +8,7 @@
 use crate::answer::Remedy;
 use crate::compare::RANDOM;
 use crate::gatekeeper::Gatekeeper;
-use crate::publisher::{Carried, Clock, Options, carry_out};
+use crate::publisher::{Carried, Clock, How, Options, carry_out};
 use crate::write::Rows;
 use hashbrown::HashSet;
 use scumble::catalogue::{ALGORITHMS, Parameters};
@@ -183,9 +183,7 @@ impl Job<'_> {
         let Some(what) = change.apply(&mut policy) else { return Ok(None) };
         let seed = self.options.seed;
         // A change that the data do not allow is none.
-        let Ok(carried) =
-            carry_out(policy, self.base, seed, false, Some(self.keeper), self.options.watcher, &mut Clock::new())
-        else {
+        let Ok(carried) = carry_out(policy, &self.how(seed), &mut Clock::new()) else {
             return Ok(None);
         };
         Ok(self.passes(carried, what, queries)?.ok().map(|repaired| *repaired))
@@ -288,7 +286,12 @@ impl Job<'_> {
     fn again(&self, refused: &Carried) -> Result<Carried, Problems> {
         let policy = Policy::parse(self.policy.0, self.policy.1)?;
         let seed = Some(refused.seed);
-        carry_out(policy, self.base, seed, false, Some(self.keeper), self.options.watcher, &mut Clock::new())
+        carry_out(policy, &self.how(seed), &mut Clock::new())
+    }
+
+    fn how(&self, seed: Option<u64>) -> How<'_> {
+        let watcher = self.options.watcher;
+        How { base: self.base, seed, all: false, keeper: Some(self.keeper), engine: None, watcher }
     }
 
     /// Judges a form in place of what was made; whether it keeps every promise.

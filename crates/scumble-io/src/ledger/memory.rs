@@ -95,9 +95,10 @@ impl Recollection {
             }
             let Some((members, places)) = ledger.members(described)? else { continue };
             let groups = Groups::read(ledger.kept(&described.kept.groups)?)?;
+            let file = ledger.kept(&described.kept.counts)?;
             let mut counts = BTreeMap::new();
             for (i, attribute) in (0u16..).zip(&described.attributes).filter(|(_, a)| attributes.contains(a)) {
-                let read = Counts::read(ledger.kept(&described.kept.counts)?, i, groups.labels.len())?;
+                let read = Counts::read(file.clone(), i, groups.labels.len())?;
                 counts.insert(attribute.clone(), read);
             }
             releases.push(Past {

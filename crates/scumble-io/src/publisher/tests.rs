@@ -40,7 +40,11 @@ fn published(folder: &Path, format: &str) -> PathBuf {
     let path = folder.join("policy.toml");
     let policy = read_policy(&path).unwrap_or_else(|e| panic!("{e}"));
     let mut clock = Clock::new();
-    let refused = carry_out(policy, folder, Some(1), false, None, &Silent, &mut clock);
+    let refused = carry_out(
+        policy,
+        &How { base: folder, seed: Some(1), all: false, keeper: None, engine: None, watcher: &Silent },
+        &mut clock,
+    );
     let refused = refused.unwrap_or_else(|e| panic!("{e}"));
     assert!(refused.made.is_none(), "without a past three people with Flu cannot be hidden");
     let Carried { policy, mut extract, mut answer, .. } = refused;
