@@ -259,19 +259,23 @@ impl DataFusion {
             size(bytes),
             size(allowed)
         ));
+        Ok(self.too_many(distinct, bytes, allowed))
+    }
+
+    /// What is wrong with so many distinct rows, if they are too many to be here.
+    fn too_many(&self, distinct: u64, bytes: u64, allowed: u64) -> Option<Problem> {
         if self.settings.rows.map_or(bytes <= allowed, |rows| distinct <= rows) {
-            return Ok(None);
+            return None;
         }
         let problem = Problem::new(format!(
-            "the source has {rows} records and about {distinct} distinct rows, which need about {} here; {} are allowed",
+            "there are about {distinct} distinct rows, which need about {} here; {} are allowed",
             size(bytes),
             size(allowed)
-        ))
-        .hint(format!(
+        ));
+        Some(problem.hint(format!(
             "give `--memory {}` or more, or fewer or coarser quasi-identifiers and sensitive attributes",
             size(2 * bytes + LEAST)
-        ));
-        Ok(Some(problem))
+        )))
     }
 
     /// Whether nobody has two rows.
@@ -385,6 +389,17 @@ fn by_parts(question: &Question<'_>, table: &str) -> String {
         cases.join(" "),
         cells.join(", ")
     )
+}
+
+/// The codes of columns as one number, or one text if there are too many combinations for a number.
+fn as_one(columns: &[Coded]) -> String {
+    let code = |c: &Coded| format!("CAST({} AS BIGINT)", code::of(c));
+    let size = |c: &Coded| c.codes.iter().map(|(_, code)| u64::from(*code) + 1).max().unwrap_or(1);
+    let combinations = columns.iter().try_fold(1i64, |n, c| n.checked_mul(size(c) as i64));
+    match combinations {
+        Some(_) => columns.iter().fold("0".into(), |number, c| format!("({number} * {} + {})", size(c), code(c))),
+        None => format!("concat_ws(',', {})", columns.iter().map(code).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 /// Refuses columns that have no text.
@@ -528,6 +543,61 @@ impl Engine for DataFusion {
 
     fn most_rows(&self, columns: usize) -> u64 {
         self.settings.rows.unwrap_or(self.told().allowed / each(columns as u64, false)).max(1)
+    }
+
+    fn fits(&self, rows: u64, columns: usize) -> Result<(), Problem> {
+        let allowed = self.told().allowed;
+        self.too_many(rows, rows * each(columns as u64, false), allowed).map_or(Ok(()), Err)
+    }
+
+    fn rows(
+        &self,
+        table: &Path,
+        options: &ReadOptions,
+        codings: &[Vec<Coded>],
+        watcher: &dyn Watcher,
+    ) -> Result<Vec<u64>, Problems> {
+        watcher.phase("estimating");
+        let opened = self.open(&self.context, table, options)?;
+        self.told().passes += 1;
+        let list: Vec<String> = codings.iter().map(|c| format!("approx_distinct({})", as_one(c))).collect();
+        let rows = self.numbers(&format!("SELECT {} FROM {}", list.join(", "), opened.name))?;
+        if rows.len() != codings.len() {
+            return Err(Problem::new("the engine gave no estimate").into());
+        }
+        Ok(rows)
+    }
+
+    fn sizes(
+        &self,
+        table: &Path,
+        options: &ReadOptions,
+        columns: &[Coded],
+        watcher: &dyn Watcher,
+    ) -> Result<Vec<(u64, u64)>, Problems> {
+        watcher.phase("counting");
+        let opened = self.open(&self.context, table, options)?;
+        self.told().passes += 1;
+        let names: Vec<String> = (0..columns.len()).map(|i| format!("q{i}")).collect();
+        let cells: Vec<String> = columns.iter().zip(&names).map(|(c, q)| format!("{} AS {q}", code::of(c))).collect();
+        let by = if names.is_empty() { String::new() } else { format!("GROUP BY {}", names.join(", ")) };
+        let cells = if cells.is_empty() { "1 AS one".into() } else { cells.join(", ") };
+        let sql = format!(
+            "SELECT n, COUNT(*) FROM (SELECT COUNT(*) AS n FROM (SELECT {cells} FROM {}) {by}) GROUP BY n",
+            opened.name
+        );
+        let mut sizes = Vec::new();
+        self.ask(&self.context, &sql, &mut |batch| {
+            let column = |i: usize| batch.column(i).as_primitive_opt::<Int64Type>();
+            let (Some(size), Some(number)) = (column(0), column(1)) else {
+                return Err(Problem::new("the engine counted something else").into());
+            };
+            let pairs = size.values().iter().zip(number.values());
+            sizes.extend(pairs.map(|(&size, &number)| (size.max(0) as u64, number.max(0) as u64)));
+            Ok(())
+        })?;
+        sizes.sort_unstable();
+        Ok(sizes)
     }
 
     fn parts(

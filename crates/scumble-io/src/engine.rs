@@ -7,7 +7,7 @@
 //! Everything between, from the taxonomies to the manifest, is the same code whether there is an engine or not.
 
 use crate::columns::{Columns, ReadOptions};
-use crate::levels::{Number, Question};
+use crate::levels::{Coded, Number, Question};
 use crate::publisher::Watcher;
 use crate::source::Extract;
 use scumble::policy::Policy;
@@ -51,6 +51,27 @@ pub trait Engine: Sync {
 
     /// How many distinct rows of so many columns may be here at once.
     fn most_rows(&self, columns: usize) -> u64;
+
+    /// What is wrong with so many distinct rows of so many columns, if they are too many to be here at once.
+    fn fits(&self, rows: u64, columns: usize) -> Result<(), Problem>;
+
+    /// About how many distinct rows a table has, by each coding of its columns.
+    fn rows(
+        &self,
+        table: &Path,
+        options: &ReadOptions,
+        codings: &[Vec<Coded>],
+        watcher: &dyn Watcher,
+    ) -> Result<Vec<u64>, Problems>;
+
+    /// How many combinations of columns occur so often: pairs of a number of records and a number of combinations.
+    fn sizes(
+        &self,
+        table: &Path,
+        options: &ReadOptions,
+        columns: &[Coded],
+        watcher: &dyn Watcher,
+    ) -> Result<Vec<(u64, u64)>, Problems>;
 
     /// The distinct rows of these columns with their numbers ([`Columns::weights`]), columns in the order of the table and rows
     /// in one that depends on nothing but the rows. Columns of an extract that pass through are there without rows.

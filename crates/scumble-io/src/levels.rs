@@ -1,4 +1,5 @@
-//! Classes of a table whose distinct rows do not fit here: level by level, from counts that an engine brings.
+//! Classes of a table whose distinct rows do not fit here, from counts that an engine brings: of parts of it ([`Divide`]), or
+//! of the whole as it is shown at levels of generalization (`Recode`, `levels/shown.rs`).
 //!
 //! All parts of a level that are still too large are decided by one query: for every quasi-identifier how often each of its
 //! codes occurs with which sensitive values. Parts whose distinct rows fit are brought as a whole and finished here. The
@@ -12,7 +13,7 @@ use crate::engine::Engine;
 use crate::publisher::Watcher;
 use crate::source::Extract;
 use hashbrown::HashMap;
-use scumble::algorithm::{Divide, Goal};
+use scumble::algorithm::{Divide, Elsewhere, Goal, Progress, Stopped};
 use scumble::class::{EquivalenceClass, Run};
 use scumble::policy::Policy;
 use scumble::problem::{Problem, Problems};
@@ -20,10 +21,13 @@ use scumble::release::{Form, Generalized, Member, Members, Shape};
 use scumble::table::{Attribute, Hidden, Table};
 use std::path::Path;
 
+mod shown;
+
 /// So many parts are asked for at once at most: a query names all of them.
 const PARTS: usize = 256;
 
 /// A column with the code of each of its texts.
+#[derive(Clone)]
 pub struct Coded {
     /// Its name.
     pub name: String,
@@ -82,30 +86,15 @@ struct Levels<'a> {
     number: HashMap<Box<[u32]>, u32>,
 }
 
-/// Why there is no release.
-pub(crate) enum Stopped {
-    /// An answer.
-    Refused(Vec<Problem>),
-    /// An error.
-    Failed(Problems),
-}
-
-impl From<Problems> for Stopped {
-    fn from(problems: Problems) -> Stopped {
-        Stopped::Failed(problems)
-    }
-}
-
 /// Makes the classes, and puts the table of classes and sensitive values into the extract.
 pub(crate) fn divide(
     (engine, watcher): (&dyn Engine, &dyn Watcher),
     policy: &Policy,
     path: &Path,
     extract: &mut Extract,
+    progress: Progress<'_>,
 ) -> Result<Form, Stopped> {
     let options = crate::source::read_options(policy);
-    let algorithm = policy.algorithm.algorithm.divides();
-    let algorithm = algorithm.ok_or_else(|| Problems::from(Problem::new("the algorithm cannot work by parts")))?;
     let texts = extract.large.take().unwrap_or_default();
     let attributes = std::mem::take(&mut extract.table.quasi);
     let mut sensitive = std::mem::take(&mut extract.table.sensitive);
@@ -127,7 +116,8 @@ pub(crate) fn divide(
     let goal =
         Goal::among(&policy.requirements, &attributes, &tuples.sensitive, tuples.distributions(), Shape::Regions);
     let mut reasons = goal.unfit();
-    if goal.needs_regions() {
+    let way = policy.algorithm.algorithm.elsewhere();
+    if goal.needs_regions() && matches!(way, Some(Elsewhere::Parts(_))) {
         reasons.push(Problem::new("a model looks at regions, which takes all distinct rows at once"));
     }
     let whole = EquivalenceClass {
@@ -141,11 +131,25 @@ pub(crate) fn divide(
     if !reasons.is_empty() {
         return Err(Stopped::Refused(reasons));
     }
-    let classes = levels.classes(algorithm, &goal)?;
-    let (table, form) = levels.gather(classes);
-    let form = match goal.is_monotone() {
-        true => form,
-        false => goal.confirm(&table, form).map_err(|refusal| Stopped::Refused(refusal.0))?,
+    let (table, form) = match way {
+        Some(Elsewhere::Parts(algorithm)) => {
+            let classes = levels.classes(algorithm, &goal)?;
+            let (table, form) = levels.gather(classes);
+            match goal.is_monotone() {
+                true => (table, form),
+                false => {
+                    let form = goal.confirm(&table, form)?;
+                    (table, form)
+                }
+            }
+        }
+        Some(Elsewhere::Levels(algorithm)) => {
+            let counts = levels.marginals()?;
+            algorithm.recode(&goal, counts, &mut levels, progress)?
+        }
+        Some(Elsewhere::Sensitive) | None => {
+            return Err(Problems::from(Problem::new("the algorithm cannot work on counts")).into());
+        }
     };
     drop(goal);
     extract.table = table;
@@ -184,26 +188,26 @@ impl Levels<'_> {
         by_itself: bool,
         take: &mut dyn FnMut(Number<'_>) -> Result<(), Problems>,
     ) -> Result<(), Problems> {
-        let (quasi, sensitive) = (&self.quasi[..], &self.sensitive[..]);
-        self.engine.parts(
-            &Question { table: self.table, options: self.options, quasi, sensitive, parts, by_itself },
-            self.watcher,
-            take,
-        )
+        self.ask_of(&self.quasi, parts, by_itself, take)
+    }
+
+    /// The same, with other codes of the quasi-identifiers.
+    fn ask_of(
+        &self,
+        quasi: &[Coded],
+        parts: &[&[Run]],
+        by_itself: bool,
+        take: &mut dyn FnMut(Number<'_>) -> Result<(), Problems>,
+    ) -> Result<(), Problems> {
+        let (table, options, sensitive) = (self.table, self.options, &self.sensitive[..]);
+        let question = Question { table, options, quasi, sensitive, parts, by_itself };
+        self.engine.parts(&question, self.watcher, take)
     }
 
     /// Counts the combinations of sensitive values in the whole table.
     fn count_tuples(&mut self, joint: bool) -> Result<(), Problems> {
-        let question = Question {
-            table: self.table,
-            options: self.options,
-            quasi: &[],
-            sensitive: &self.sensitive,
-            parts: &[&[]],
-            by_itself: false,
-        };
         let mut found: Vec<(Box<[u32]>, u64)> = Vec::new();
-        self.engine.parts(&question, self.watcher, &mut |n| {
+        self.ask_of(&[], &[&[]], false, &mut |n| {
             found.push((n.sensitive.into(), n.count));
             Ok(())
         })?;

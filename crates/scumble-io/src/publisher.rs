@@ -11,13 +11,14 @@ use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::engine::{self, Engine, Sum, What};
 use crate::gatekeeper::Gatekeeper;
 use crate::ledger::hex;
-use crate::levels::{self, Stopped};
+use crate::levels;
 use crate::manifest::{self, Anatomized, Counterfeits, Data, Manifest, Method};
 use crate::repair;
 use crate::source::{self, Cell, Extract, Place, beside};
 use crate::staging::{Slot, Staging, must_be_free};
 use crate::write;
 use rayon::prelude::*;
+use scumble::algorithm::Stopped;
 use scumble::picture;
 use scumble::policy::{Format, Policy};
 use scumble::problem::{Problem, Problems};
@@ -158,7 +159,7 @@ pub(crate) fn carry_out(mut policy: Policy, how: &How<'_>, clock: &mut Clock) ->
         Some(elsewhere) => {
             let source = policy.source.beside(base);
             let path = crate::origin::file(&source)?.to_path_buf();
-            match levels::divide(elsewhere, &policy, &path, &mut extract) {
+            match levels::divide(elsewhere, &policy, &path, &mut extract, &progress) {
                 Ok(form) => judged(&extract.table, form, &policy.requirements),
                 Err(Stopped::Refused(reasons)) => Outcome::Refused(reasons),
                 Err(Stopped::Failed(problems)) => return Err(problems),

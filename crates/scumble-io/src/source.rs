@@ -9,7 +9,7 @@ use crate::publisher::Watcher;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use scumble::algorithm::Requirement;
+use scumble::algorithm::{Elsewhere, Requirement};
 use scumble::catalogue::did_you_mean;
 use scumble::encode::{encode, encode_guard};
 use scumble::freeform::attach;
@@ -185,9 +185,11 @@ fn count(
     let counted = named(&|a| !matches!(a.role, Role::Identifier | Role::Insensitive));
     let passing = Passing { plain, person: named(&|a| a.person).pop() };
     let options = read_options(policy);
+    let way = policy.algorithm.algorithm.elsewhere();
+    let by_counts = matches!(way, Some(Elsewhere::Parts(_) | Elsewhere::Levels(_)));
     match engine.estimate(path, &options, &counted, &passing, watcher)? {
         None => Ok((engine.count(path, &options, &counted, What::Extract(&passing), watcher)?, false)),
-        Some(_) if policy.algorithm.algorithm.divides().is_some() && passing.plain.is_empty() => {
+        Some(_) if by_counts && passing.plain.is_empty() => {
             watcher.note("that is too much at once: the table is divided level by level, from counts");
             Ok((engine.values(path, &options, &counted, watcher)?, true))
         }

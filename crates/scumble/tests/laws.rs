@@ -6,6 +6,7 @@ mod laws {
     mod anatomy;
     mod cases;
     mod cuts;
+    mod elsewhere;
     mod exactness;
     mod freeform;
     mod full_domain;

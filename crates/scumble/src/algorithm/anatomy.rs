@@ -37,7 +37,7 @@
 //! Xiao and Tao, "Anatomy: simple and effective privacy preservation", 2006.
 
 use super::grouping::{Job, NOTE, identity, not_eligible, records, repair};
-use super::{Algorithm, Goal, Progress, Refusal};
+use super::{Algorithm, Elsewhere, Goal, Progress, Refusal};
 use crate::catalogue::{Entry, Kind, Parameter, did_you_mean};
 use crate::problem::Problem;
 use crate::release::{Anatomized, Form, Shape};
@@ -105,6 +105,10 @@ impl Algorithm for Anatomy {
         progress(total, total);
         let notes = vec![NOTE.into()];
         Ok(Form::Anatomized(Anatomized { groups, counterfeits: Vec::new(), suppressed: Vec::new(), notes }))
+    }
+
+    fn elsewhere(&self) -> Option<Elsewhere<'_>> {
+        (!self.near).then_some(Elsewhere::Sensitive)
     }
 }
 

@@ -61,14 +61,14 @@ impl Algorithm for Datafly {
         if table.rows() == 0 {
             return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
         }
-        let limit = if self.0.word("limit") == "k" { goal.least() } else { full_domain::limit(&self.0, table) };
+        let limit = if self.0.word("limit") == "k" { goal.least() } else { full_domain::limit(&self.0, table.records()) };
         let lattice = Lattice::new(table, goal, limit);
-        let top = lattice.top();
+        let top = lattice.frame.top();
         let steps = top.iter().sum::<usize>() as u64 + 1;
         let mut levels = vec![0; top.len()];
         let mut set = Arc::new(lattice.frequency_set(&levels));
         for step in 0..steps {
-            progress(lattice.records * step / steps, lattice.records);
+            progress(lattice.frame.records * step / steps, lattice.frame.records);
             if let Test::Keeps(out) = lattice.test(&levels, &set) {
                 return Ok(lattice.form(&levels, &set, &out));
             }

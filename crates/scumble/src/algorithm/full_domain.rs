@@ -5,12 +5,13 @@
 //! lattice (`lattice`, `incognito`, `samarati`, `datafly`) asks [`Lattice::test`] whether a node keeps the goal, and
 //! which classes must be left out for that.
 
-use super::{Goal, Refusal};
+use super::{Goal, Recoding, Refusal};
 use crate::catalogue::{Kind, Parameter, Parameters};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::problem::Problem;
 use crate::release::{Form, Generalized, Member, Members};
-use crate::table::{Table, number_tuples_of};
+use crate::table::{Attribute, Table, number_tuples_of};
+use crate::taxonomy::Taxonomy;
 use crate::utility::Marginal;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,23 +30,32 @@ const NODES: u128 = 1 << 22;
 const KEPT: usize = 1 << 26;
 
 /// How many records a share of them is, for parameter [`SUPPRESS`].
-pub(super) fn limit(parameters: &Parameters, table: &Table) -> u64 {
-    parameters.number("suppress").of(table.records())
+pub(super) fn limit(parameters: &Parameters, records: u64) -> u64 {
+    parameters.number("suppress").of(records)
 }
 
 /// The lattice of a table, with what a node has to keep.
 pub(super) struct Lattice<'a> {
     pub table: &'a Table,
     goal: &'a Goal<'a>,
+    pub frame: Arc<Frame>,
+    /// The distinct combinations of quasi-identifiers.
+    points: Arc<FrequencySet>,
+    /// Sets that others were rolled up from, by levels.
+    rolled: Mutex<Rolled>,
+}
+
+/// What the lattice is like, whatever goes together in the rows of the table.
+pub(super) struct Frame {
     /// At most so many records may be left out.
     limit: u64,
     pub records: u64,
     /// Per quasi-identifier and level.
     rungs: Vec<Vec<Rung>>,
-    /// The distinct combinations of quasi-identifiers.
-    points: Arc<FrequencySet>,
-    /// Sets that others were rolled up from, by levels.
-    rolled: Mutex<Rolled>,
+    /// Records per quasi-identifier and leaf.
+    counts: Vec<Vec<u64>>,
+    /// No node has more classes.
+    points: u64,
 }
 
 /// One level of a quasi-identifier.
@@ -84,15 +94,22 @@ pub(super) enum Test {
     TooSmall,
 }
 
-impl<'a> Lattice<'a> {
-    pub fn new(table: &'a Table, goal: &'a Goal<'a>, limit: u64) -> Lattice<'a> {
-        let rungs = (0..table.quasi.len()).map(|dim| rungs(table, dim)).collect();
-        let sizes: Vec<u64> = table.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
-        let (part_of, first) = number_tuples_of(table.rows(), &sizes, |dim, row| table.quasi_codes[dim][row]);
-        let mut count = vec![0; first.len()];
-        part_of.iter().zip(&table.counts).for_each(|(&class, &n)| count[class as usize] += u64::from(n));
-        let points = Arc::new(FrequencySet { first, count, part_of, source: None });
-        Lattice { table, goal, limit, records: table.records(), rungs, points, rolled: Mutex::default() }
+impl Frame {
+    /// The frame of a table with so many records of each leaf.
+    pub fn new(quasi: &[Attribute], counts: Vec<Vec<u64>>, records: u64, limit: u64) -> Frame {
+        let rungs = quasi.iter().zip(&counts).map(|(a, counts)| rungs(&a.taxonomy, counts)).collect();
+        Frame { limit, records, rungs, counts, points: records }
+    }
+
+    /// The frame of a table with so many distinct combinations of quasi-identifiers.
+    fn of(table: &Table, limit: u64, points: u64) -> Frame {
+        let count = |(a, codes): (&Attribute, &Vec<u32>)| {
+            let mut counts = vec![0u64; a.taxonomy.leaves()];
+            codes.iter().zip(&table.counts).for_each(|(&c, &n)| counts[c as usize] += u64::from(n));
+            counts
+        };
+        let counts = table.quasi.iter().zip(&table.quasi_codes).map(count).collect();
+        Frame { points, ..Frame::new(&table.quasi, counts, table.records(), limit) }
     }
 
     /// The highest level of every quasi-identifier: the node at which nothing is shown.
@@ -116,6 +133,53 @@ impl<'a> Lattice<'a> {
         Ok(Nodes::new(sizes))
     }
 
+    /// Why nothing is published, though the whole table as one class would keep the models.
+    pub fn nothing(&self) -> Problem {
+        Problem::new(format!(
+            "no level of generalization that was tried keeps the models with at most {} of {} records left out",
+            self.limit, self.records
+        ))
+        .hint("allow a larger `suppress`, or use an algorithm that does not recode globally")
+    }
+
+    /// How many classes a node has at most.
+    pub fn most_classes(&self, levels: &[usize]) -> u128 {
+        let groups = self.rungs.iter().zip(levels).map(|(rungs, &l)| u128::from(rungs[l].groups.max(1)));
+        groups.fold(1, |n: u128, g| n.saturating_mul(g)).min(self.points.max(1).into())
+    }
+
+    /// For every quasi-identifier and leaf: a leaf that occurs, and stands for all that are shown alike at a level.
+    pub fn standing(&self, quasi: &[Attribute], levels: &[usize]) -> Recoding {
+        let of = |((a, counts), &level): ((&Attribute, &Vec<u64>), &usize)| {
+            let (mut codes, mut known) = (Vec::with_capacity(counts.len()), None);
+            for leaf in 0..counts.len() as u32 {
+                let run = a.taxonomy.at_level(leaf, level);
+                let (_, code) = known.filter(|(last, _)| *last == run).unwrap_or_else(|| {
+                    let occurs = (run.first..=run.last).find(|&l| counts[l as usize] > 0);
+                    (run, occurs.unwrap_or(run.first))
+                });
+                known = Some((run, code));
+                codes.push(code);
+            }
+            codes
+        };
+        quasi.iter().zip(&self.counts).zip(levels).map(of).collect()
+    }
+}
+
+impl<'a> Lattice<'a> {
+    pub fn new(table: &'a Table, goal: &'a Goal<'a>, limit: u64) -> Lattice<'a> {
+        let points = points(table);
+        let frame = Frame::of(table, limit, points.count.len() as u64);
+        Lattice { table, goal, frame: Arc::new(frame), points: Arc::new(points), rolled: Mutex::default() }
+    }
+
+    /// The same in a frame that is known: of a table whose codes stand for others ([`Frame::standing`]), which is good for
+    /// the nodes at which they are shown alike.
+    pub fn within(table: &'a Table, goal: &'a Goal<'a>, frame: Arc<Frame>) -> Lattice<'a> {
+        Lattice { table, goal, frame, points: Arc::new(points(table)), rolled: Mutex::default() }
+    }
+
     /// Whether what keeps the goal still does when it is generalized further.
     ///
     /// Without suppression that is so for monotone models, on any columns. With suppression it needs more: a class
@@ -123,7 +187,7 @@ impl<'a> Lattice<'a> {
     /// that look at regions, which grow beyond those of the merged classes, or at the whole release.
     pub fn closed(&self) -> bool {
         let plain = self.goal.requirements.iter().map(|r| r.model.promise()).all(|p| !p.wide && !p.region);
-        plain && (self.goal.size_decides() || (self.limit == 0 && self.goal.is_monotone()))
+        plain && (self.goal.size_decides() || (self.frame.limit == 0 && self.goal.is_monotone()))
     }
 
     /// The classes of a node.
@@ -172,7 +236,7 @@ impl<'a> Lattice<'a> {
 
     /// Numbers what these rows show on some quasi-identifiers.
     fn group(&self, rows: &[u32], levels: &[usize], on: &[usize]) -> (Vec<u32>, Vec<u32>) {
-        let rung = |dim: usize| &self.rungs[dim][levels[dim]];
+        let rung = |dim: usize| &self.frame.rungs[dim][levels[dim]];
         let shown: Vec<(&Vec<u32>, &Rung)> = on
             .iter()
             .filter(|&&dim| rung(dim).groups > 1)
@@ -188,7 +252,7 @@ impl<'a> Lattice<'a> {
     /// Whether the node keeps the goal, with at most the allowed number of records left out.
     pub fn test(&self, levels: &[usize], set: &FrequencySet) -> Test {
         let small = self.too_small(levels, set);
-        if set.records_in(&small) > self.limit {
+        if set.records_in(&small) > self.frame.limit {
             return Test::TooSmall;
         }
         let size_of_class = self.goal.size_decides()
@@ -196,8 +260,8 @@ impl<'a> Lattice<'a> {
         let out = if size_of_class {
             Some(small)
         } else {
-            let classes = self.goal.unless_hopeless(self.classes(levels, set), self.limit);
-            classes.and_then(|classes| self.goal.leave_out(&classes, self.limit))
+            let classes = self.goal.unless_hopeless(self.classes(levels, set), self.frame.limit);
+            classes.and_then(|classes| self.goal.leave_out(&classes, self.frame.limit))
         };
         match out {
             Some(out) if out.contains(&false) => Test::Keeps(out),
@@ -281,21 +345,17 @@ impl<'a> Lattice<'a> {
 
     /// How many distinct values a quasi-identifier shows at a level.
     pub fn distinct(&self, dim: usize, level: usize) -> u32 {
-        self.rungs[dim][level].groups
+        self.frame.rungs[dim][level].groups
     }
 
     /// Why no node keeps the goal.
     pub fn refusal(&self) -> Refusal {
-        let set = self.frequency_set(&self.top());
-        let top = self.top();
+        let top = self.frame.top();
+        let set = self.frequency_set(&top);
         let whole = self.classes(&top, &set);
         let mut reasons: Vec<Problem> = whole.flat_map(|w| self.goal.impossible(&w)).collect();
         if reasons.is_empty() {
-            let problem = Problem::new(format!(
-                "no level of generalization that was tried keeps the models with at most {} of {} records left out",
-                self.limit, self.records
-            ));
-            reasons.push(problem.hint("allow a larger `suppress`, or use an algorithm that does not recode globally"));
+            reasons.push(self.frame.nothing());
         }
         Refusal(reasons)
     }
@@ -349,15 +409,21 @@ impl Groups {
     }
 }
 
+/// The distinct combinations of quasi-identifiers.
+fn points(table: &Table) -> FrequencySet {
+    let sizes: Vec<u64> = table.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
+    let (part_of, first) = number_tuples_of(table.rows(), &sizes, |dim, row| table.quasi_codes[dim][row]);
+    let mut count = vec![0; first.len()];
+    part_of.iter().zip(&table.counts).for_each(|(&class, &n)| count[class as usize] += u64::from(n));
+    FrequencySet { first, count, part_of, source: None }
+}
+
 /// The levels of a quasi-identifier, with the groups that occur numbered in the order of their leaves.
-fn rungs(table: &Table, dim: usize) -> Vec<Rung> {
-    let taxonomy = &table.quasi[dim].taxonomy;
-    let mut occurs = vec![false; taxonomy.leaves()];
-    table.quasi_codes[dim].iter().for_each(|&code| occurs[code as usize] = true);
+fn rungs(taxonomy: &Taxonomy, counts: &[u64]) -> Vec<Rung> {
     let rung = |level: usize| {
-        let (mut group, mut groups, mut last) = (Vec::with_capacity(occurs.len()), 0u32, None);
-        for (leaf, _) in (0u32..).zip(&occurs) {
-            if occurs[leaf as usize] {
+        let (mut group, mut groups, mut last) = (Vec::with_capacity(counts.len()), 0u32, None);
+        for (leaf, &n) in (0u32..).zip(counts) {
+            if n > 0 {
                 let run = Some(taxonomy.at_level(leaf, level));
                 groups += u32::from(run != last);
                 last = run;
@@ -452,11 +518,11 @@ pub(super) struct Cells {
 }
 
 impl Loss {
-    pub fn new(metric: &str, lattice: &Lattice<'_>) -> Loss {
+    pub fn new(metric: &str, quasi: &[Attribute], frame: &Frame) -> Loss {
         match metric {
             "discernibility" => Loss::Discernibility,
             "c_avg" => Loss::ClassSize,
-            _ => Loss::Cells(Cells::new(metric, lattice)),
+            _ => Loss::Cells(Cells::new(metric, quasi, frame)),
         }
     }
 
@@ -469,10 +535,10 @@ impl Loss {
                 let more = left_out.map(|i| {
                     u128::from(set.count[i]) * u128::from(cells.suppressed - cells.of(lattice, levels, set.first[i]))
                 });
-                self.least(lattice, levels) + more.sum::<u128>()
+                self.least(&lattice.frame, levels) + more.sum::<u128>()
             }
             Loss::Discernibility => {
-                classes.map(|(&n, &out)| u128::from(n) * u128::from(if out { lattice.records } else { n })).sum()
+                classes.map(|(&n, &out)| u128::from(n) * u128::from(if out { lattice.frame.records } else { n })).sum()
             }
             Loss::ClassSize => {
                 let (kept, number) =
@@ -488,43 +554,35 @@ impl Loss {
     }
 
     /// What the node of a frequency set and all above it lose at least.
-    pub fn least_above(&self, lattice: &Lattice<'_>, set: &FrequencySet) -> u128 {
+    pub fn least_above(&self, frame: &Frame, set: &FrequencySet) -> u128 {
         match self {
             Loss::Cells(_) => 0,
             // Merged classes are larger, and a record that is left out is charged no less than in any class.
             Loss::Discernibility => set.count.iter().map(|&n| u128::from(n).pow(2)).sum(),
-            Loss::ClassSize => (u128::from(lattice.records - lattice.limit) << 40) / set.count.len().max(1) as u128,
+            Loss::ClassSize => (u128::from(frame.records - frame.limit) << 40) / set.count.len().max(1) as u128,
         }
     }
 
     /// A bound that needs no frequency set: what the node and all above it lose at least.
-    pub fn least(&self, lattice: &Lattice<'_>, levels: &[usize]) -> u128 {
+    pub fn least(&self, frame: &Frame, levels: &[usize]) -> u128 {
         // There are at most so many classes, and then they are at best of equal size.
-        let classes = || {
-            let groups = lattice.rungs.iter().zip(levels).map(|(rungs, &l)| u128::from(rungs[l].groups.max(1)));
-            let points = lattice.points.count.len().max(1) as u128;
-            groups.fold(1, |n: u128, g| n.saturating_mul(g)).min(points)
-        };
-        let records = u128::from(lattice.records);
+        let (classes, records) = (frame.most_classes(levels), u128::from(frame.records));
         match self {
             Loss::Cells(cells) => cells.total.iter().zip(levels).map(|(total, &l)| total[l]).sum(),
-            Loss::Discernibility => records * records / classes(),
-            Loss::ClassSize => (u128::from(lattice.records - lattice.limit) << 40) / classes(),
+            Loss::Discernibility => records * records / classes,
+            Loss::ClassSize => (u128::from(frame.records - frame.limit) << 40) / classes,
         }
     }
 }
 
 impl Cells {
-    fn new(metric: &str, lattice: &Lattice<'_>) -> Cells {
-        let table = lattice.table;
-        let heaviest = table.quasi.iter().map(|a| a.weight).fold(f64::MIN_POSITIVE, f64::max);
+    fn new(metric: &str, quasi: &[Attribute], frame: &Frame) -> Cells {
+        let heaviest = quasi.iter().map(|a| a.weight).fold(f64::MIN_POSITIVE, f64::max);
         let fixed = |x: f64| (x * (1u64 << 40) as f64).round() as u64;
         let (mut loss, mut total, mut suppressed) = (Vec::new(), Vec::new(), 0);
-        for (attribute, codes) in table.quasi.iter().zip(&table.quasi_codes) {
+        for (attribute, counts) in quasi.iter().zip(&frame.counts) {
             let t = &attribute.taxonomy;
-            let mut counts = vec![0u64; t.leaves()];
-            codes.iter().zip(&table.counts).for_each(|(&c, &n)| counts[c as usize] += u64::from(n));
-            let marginal = Marginal::new(&counts);
+            let marginal = Marginal::new(counts);
             let cell = |level: usize, run: Run| match metric {
                 "iloss" => attribute.weight / heaviest * (t.size(run) - 1) as f64 / t.size(t.root()) as f64,
                 "precision" => level as f64 / t.levels().max(1) as f64,
@@ -536,7 +594,7 @@ impl Cells {
             let leaves = |level| (0..t.leaves() as u32).map(move |leaf| fixed(cell(level, t.at_level(leaf, level))));
             let at_levels: Vec<Vec<u64>> = (0..=t.levels()).map(|level| leaves(level).collect()).collect();
             let sum =
-                |losses: &Vec<u64>| losses.iter().zip(&counts).map(|(&x, &n)| u128::from(x) * u128::from(n)).sum();
+                |losses: &Vec<u64>| losses.iter().zip(counts).map(|(&x, &n)| u128::from(x) * u128::from(n)).sum();
             total.push(at_levels.iter().map(sum).collect());
             loss.push(at_levels);
         }

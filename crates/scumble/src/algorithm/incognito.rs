@@ -58,12 +58,12 @@ impl Algorithm for Incognito {
         if table.rows() == 0 {
             return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
         }
-        let lattice = Lattice::new(table, goal, full_domain::limit(&self.0, table));
-        let nodes = lattice.nodes()?;
+        let lattice = Lattice::new(table, goal, full_domain::limit(&self.0, table.records()));
+        let nodes = lattice.frame.nodes()?;
         let found = search(&lattice, &nodes, progress);
         let loss = match self.0.word("metric") {
             "height" => None,
-            metric => Some(Loss::new(metric, &lattice)),
+            metric => Some(Loss::new(metric, &table.quasi, &lattice.frame)),
         };
         let rank = |node: usize| {
             let lost = loss.as_ref().map_or(0, |loss| lattice.lost(loss, &nodes.levels(node)).unwrap_or(u128::MAX));
@@ -90,7 +90,7 @@ pub struct Solutions {
 /// Finds all full-domain generalizations that keep the goal if at most so many records are left out.
 pub fn solutions(table: &Table, goal: &Goal<'_>, suppress: u64) -> Result<Solutions, Refusal> {
     let lattice = Lattice::new(table, goal, suppress);
-    let nodes = lattice.nodes()?;
+    let nodes = lattice.frame.nodes()?;
     let found = search(&lattice, &nodes, &|_, _| true);
     let among = |node: usize| found.nodes.binary_search(&node).is_ok();
     // Without a solution one level below there may still be one further below, unless the goal is closed.
@@ -115,7 +115,7 @@ struct Found {
 /// A set is told by a node of the whole lattice: a quasi-identifier that is not in it stands at its root, where it shows
 /// nothing.
 fn search(lattice: &Lattice<'_>, nodes: &Nodes, progress: Progress<'_>) -> Found {
-    let top = lattice.top();
+    let top = lattice.frame.top();
     let closed = lattice.closed();
     let in_set = |levels: &[usize], dim: usize| levels[dim] < top[dim];
     let place = |node: usize| {
@@ -149,7 +149,7 @@ fn search(lattice: &Lattice<'_>, nodes: &Nodes, progress: Progress<'_>) -> Found
             }
         }
         done += layer.len() as u64;
-        let go_on = progress(lattice.records * done / nodes.len() as u64, lattice.records);
+        let go_on = progress(lattice.frame.records * done / nodes.len() as u64, lattice.frame.records);
         if !go_on && !found.nodes.is_empty() {
             break;
         }

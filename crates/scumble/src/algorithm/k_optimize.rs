@@ -212,7 +212,7 @@ impl<'a> Search<'a> {
             goal,
             progress,
             records: table.records(),
-            limit: limit(parameters, table),
+            limit: limit(parameters, table.records()),
             least: about_all().map(|p| p.least).max().unwrap_or(1).max(1),
             size_decides: goal.size_decides() && goal.requirements.iter().all(|r| r.on.is_none()),
             discernibility: parameters.word("cost") == "discernibility",

@@ -16,6 +16,10 @@
 //!   level / levels over all cells (Sweeney), `entropy` the bits that a cell's group leaves open about its value
 //!   (non-uniform entropy, De Waal and Willenborg). Cells of records left out count as shown at the root.
 //!
+//! A table that does not fit is counted as it is shown at some combination of levels, for which it does; that tells about
+//! all more general ones. What is more specific and too large is refuted by the sizes of its classes alone, or the
+//! algorithm refuses.
+//!
 //! ## Guarantee
 //! The optimum among all full-domain generalizations, with every model: bounds are only used where they are valid. With
 //! models that are not monotone, or with suppression and models that look at more than sizes, a failure says nothing
@@ -35,8 +39,10 @@
 //! Samarati, "Protecting respondents' identities in microdata release", 2001. El Emam et al., "A globally optimal
 //! k-anonymity method for the de-identification of health data", 2009.
 
-use super::full_domain::{self, Lattice, Loss, METRIC, Nodes, SUPPRESS, Test};
-use super::{Algorithm, Goal, Progress, Refusal};
+mod counted;
+
+use super::full_domain::{self, Frame, Lattice, Loss, METRIC, Nodes, SUPPRESS, Test};
+use super::{Algorithm, Elsewhere, Goal, Progress, Refusal};
 use crate::catalogue::{Entry, Parameters};
 use crate::release::{Form, Generalized};
 use crate::table::Table;
@@ -57,13 +63,19 @@ impl Algorithm for Optimal {
         if table.rows() == 0 {
             return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
         }
-        let lattice = Lattice::new(table, goal, full_domain::limit(&self.0, table));
-        let mut search = Search::new(&lattice, Loss::new(self.0.word("metric"), &lattice), progress)?;
-        search.run();
-        match search.best {
-            Some((_, _, node)) => lattice.publish(&search.nodes.levels(node)),
+        let lattice = Lattice::new(table, goal, full_domain::limit(&self.0, table.records()));
+        let loss = Loss::new(self.0.word("metric"), &table.quasi, &lattice.frame);
+        let nodes = lattice.frame.nodes()?;
+        let mut found = Findings::new(&nodes);
+        Search::new((&lattice, &loss), &nodes, 0, &mut found, progress).run();
+        match found.best {
+            Some((_, _, node)) => lattice.publish(&nodes.levels(node)),
             None => Err(lattice.refusal()),
         }
+    }
+
+    fn elsewhere(&self) -> Option<Elsewhere<'_>> {
+        Some(Elsewhere::Levels(self))
     }
 }
 
@@ -81,33 +93,92 @@ struct Known {
 /// What decides between two nodes: loss, height, number of the node.
 type Rank = (u128, usize, usize);
 
-struct Search<'a> {
-    lattice: &'a Lattice<'a>,
-    nodes: Nodes,
-    loss: Loss,
-    progress: Progress<'a>,
-    /// Nodes that still have to be tested, by the least they can lose.
-    open: Vec<Rank>,
-    /// What is known of each node.
+/// What was found out so far.
+struct Findings {
+    /// Of each node.
     known: Vec<Known>,
     best: Option<Rank>,
+}
+
+struct Search<'a> {
+    lattice: &'a Lattice<'a>,
+    nodes: &'a Nodes,
+    loss: &'a Loss,
+    progress: Progress<'a>,
+    /// Nodes below this one are not looked at: what they show the table cannot tell.
+    base: usize,
+    /// Nodes that still have to be tested, by the least they can lose.
+    open: Vec<Rank>,
+    found: &'a mut Findings,
     /// Time is up, and there is something to publish.
     stopped: bool,
 }
 
-impl<'a> Search<'a> {
-    fn new(lattice: &'a Lattice<'a>, loss: Loss, progress: Progress<'a>) -> Result<Search<'a>, Refusal> {
-        let nodes = lattice.nodes()?;
-        let known = vec![Known::default(); nodes.len()];
-        let mut search = Search { lattice, nodes, loss, progress, open: Vec::new(), known, best: None, stopped: false };
-        search.open = (0..search.nodes.len()).into_par_iter().map(|node| search.least(node)).collect();
-        search.open.par_sort_unstable();
-        Ok(search)
+impl Findings {
+    fn new(nodes: &Nodes) -> Findings {
+        Findings { known: vec![Known::default(); nodes.len()], best: None }
     }
 
-    /// The best rank that a node can have.
+    fn matters(&self, rank: Rank) -> bool {
+        self.best.is_none_or(|best| rank < best)
+    }
+
+    /// Nothing more specific needs a test any more.
+    fn settle_below(&mut self, nodes: &Nodes, node: usize) {
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            if !std::mem::replace(&mut self.known[node].below, true) {
+                self.known[node].settled = true;
+                stack.extend(nodes.below(node));
+            }
+        }
+    }
+
+    /// Nothing more general needs a test any more.
+    fn settle_above(&mut self, nodes: &Nodes, node: usize) {
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            if !std::mem::replace(&mut self.known[node].above, true) {
+                self.known[node].settled = true;
+                stack.extend(nodes.above(node));
+            }
+        }
+    }
+}
+
+/// The best rank that a node can have.
+fn least(loss: &Loss, frame: &Frame, nodes: &Nodes, node: usize) -> Rank {
+    (loss.least(frame, &nodes.levels(node)), nodes.height(node), node)
+}
+
+/// The nodes that may still be better than the best one, by the least they can lose.
+fn open(loss: &Loss, frame: &Frame, nodes: &Nodes, found: &Findings, base: usize) -> Vec<Rank> {
+    let wanted = |node: &usize| !found.known[*node].settled && nodes.is_below(base, *node);
+    let mut open: Vec<Rank> = (0..nodes.len())
+        .into_par_iter()
+        .filter(wanted)
+        .map(|node| least(loss, frame, nodes, node))
+        .filter(|&rank| found.matters(rank))
+        .collect();
+    open.par_sort_unstable();
+    open
+}
+
+impl<'a> Search<'a> {
+    /// A search of the nodes that are as general as `base`.
+    fn new(
+        (lattice, loss): (&'a Lattice<'a>, &'a Loss),
+        nodes: &'a Nodes,
+        base: usize,
+        found: &'a mut Findings,
+        progress: Progress<'a>,
+    ) -> Search<'a> {
+        let open = open(loss, &lattice.frame, nodes, found, base);
+        Search { lattice, nodes, loss, progress, base, open, found, stopped: false }
+    }
+
     fn least(&self, node: usize) -> Rank {
-        (self.loss.least(self.lattice, &self.nodes.levels(node)), self.nodes.height(node), node)
+        least(self.loss, &self.lattice.frame, self.nodes, node)
     }
 
     fn run(&mut self) {
@@ -125,7 +196,7 @@ impl<'a> Search<'a> {
         while !range.is_empty() && !self.stopped {
             let batch = self.spread(&range, BATCH / 2);
             self.test(&batch);
-            let kept = batch.iter().position(|rank| self.best.is_some_and(|best| best.2 == rank.2));
+            let kept = batch.iter().position(|rank| self.found.best.is_some_and(|best| best.2 == rank.2));
             let low = match kept {
                 Some(0) => None,
                 Some(first) => Some(batch[first - 1]),
@@ -133,7 +204,7 @@ impl<'a> Search<'a> {
             };
             let high = kept.map(|first| batch[first]);
             range.retain(|&rank| {
-                low.is_none_or(|low| rank > low) && high.is_none_or(|high| rank < high) && !self.known[rank.2].settled
+                low.is_none_or(|low| rank > low) && high.is_none_or(|high| rank < high) && !self.found.known[rank.2].settled
             });
         }
     }
@@ -141,16 +212,13 @@ impl<'a> Search<'a> {
     /// Goes on to a better neighbour while there is one.
     fn climb(&mut self) {
         let mut at = None;
-        while let Some((_, _, node)) = self.best.filter(|&best| Some(best) != at && !self.stopped) {
-            at = self.best;
-            let around = self.nodes.below(node).chain(self.nodes.above(node)).filter(|&n| !self.known[n].settled);
-            let around: Vec<Rank> = around.map(|n| self.least(n)).filter(|&rank| self.matters(rank)).collect();
+        while let Some((_, _, node)) = self.found.best.filter(|&best| Some(best) != at && !self.stopped) {
+            at = self.found.best;
+            let around = self.nodes.below(node).chain(self.nodes.above(node));
+            let around = around.filter(|&n| !self.found.known[n].settled && self.nodes.is_below(self.base, n));
+            let around: Vec<Rank> = around.map(|n| self.least(n)).filter(|&rank| self.found.matters(rank)).collect();
             self.test(&around);
         }
-    }
-
-    fn matters(&self, rank: Rank) -> bool {
-        self.best.is_none_or(|best| rank < best)
     }
 
     /// Some of the nodes, evenly spread.
@@ -181,49 +249,28 @@ impl<'a> Search<'a> {
                 Test::Breaks => Err(self.lattice.closed()),
                 Test::TooSmall => Err(true),
             };
-            (result, self.loss.least_above(self.lattice, &set))
+            (result, self.loss.least_above(&self.lattice.frame, &set))
         };
         let results: Vec<(Result<u128, bool>, u128)> = batch.par_iter().map(test).collect();
+        let found = &mut *self.found;
         for (&(_, height, node), (result, _)) in batch.iter().zip(&results) {
-            self.known[node].settled = true;
+            found.known[node].settled = true;
             match result {
-                Ok(loss) => self.best = Some(self.best.map_or((*loss, height, node), |b| b.min((*loss, height, node)))),
-                Err(for_good) if *for_good => self.settle_below(node),
+                Ok(loss) => {
+                    found.best = Some(found.best.map_or((*loss, height, node), |b| b.min((*loss, height, node))))
+                }
+                Err(for_good) if *for_good => found.settle_below(self.nodes, node),
                 Err(_) => {}
             }
         }
         for (&(_, _, node), (_, least)) in batch.iter().zip(&results) {
-            if self.best.is_some_and(|best| *least > best.0) {
-                self.settle_above(node);
+            if found.best.is_some_and(|best| *least > best.0) {
+                found.settle_above(self.nodes, node);
             }
         }
-        let mut open = std::mem::take(&mut self.open);
-        open.retain(|&rank| !self.known[rank.2].settled && self.matters(rank));
-        self.open = open;
-        let (records, nodes) = (self.lattice.records, self.known.len() as u64);
+        self.open.retain(|&rank| !found.known[rank.2].settled && found.matters(rank));
+        let (records, nodes) = (self.lattice.frame.records, found.known.len() as u64);
         let go_on = (self.progress)(records * (nodes - self.open.len() as u64) / nodes, records);
-        self.stopped = !go_on && self.best.is_some();
-    }
-
-    /// Nothing more specific needs a test any more.
-    fn settle_below(&mut self, node: usize) {
-        let mut stack = vec![node];
-        while let Some(node) = stack.pop() {
-            if !std::mem::replace(&mut self.known[node].below, true) {
-                self.known[node].settled = true;
-                stack.extend(self.nodes.below(node));
-            }
-        }
-    }
-
-    /// Nothing more general needs a test any more.
-    fn settle_above(&mut self, node: usize) {
-        let mut stack = vec![node];
-        while let Some(node) = stack.pop() {
-            if !std::mem::replace(&mut self.known[node].above, true) {
-                self.known[node].settled = true;
-                stack.extend(self.nodes.above(node));
-            }
-        }
+        self.stopped = !go_on && found.best.is_some();
     }
 }

@@ -3,7 +3,7 @@
 use crate::catalogue::{Entry, Parameters};
 use crate::class::{EquivalenceClass, Run};
 use crate::model::{Bound, Context, Measured, Model, Verdict};
-use crate::problem::Problem;
+use crate::problem::{Problem, Problems};
 use crate::publish::judge;
 use crate::register::{Population, Register};
 use crate::release::{Form, Member, Members, Release, Shape, project};
@@ -69,9 +69,19 @@ pub trait Algorithm: Send + Sync {
     }
 
     /// How it works on a table that is counted elsewhere and too large to be here, if it can.
-    fn divides(&self) -> Option<&dyn Divide> {
+    fn elsewhere(&self) -> Option<Elsewhere<'_>> {
         None
     }
+}
+
+/// How an algorithm works on a table that is not here.
+pub enum Elsewhere<'a> {
+    /// Part by part.
+    Parts(&'a dyn Divide),
+    /// By levels of generalization.
+    Levels(&'a dyn Recode),
+    /// The quasi-identifiers do not matter to it: it gets a table with their taxonomies and without their codes.
+    Sensitive,
 }
 
 /// An algorithm that divides the table into parts that go on by themselves, and decides about a part by counts of it.
@@ -85,6 +95,57 @@ pub trait Divide: Sync {
 
     /// What a part shows that is a class by itself.
     fn shows(&self, counts: &[Table], region: &[Run]) -> Box<[Run]>;
+}
+
+/// An algorithm that decides about levels of generalization, each by the table as it is shown at them.
+pub trait Recode: Sync {
+    /// Makes a form in which every class keeps the goal, and the table that it is of. `counts` are the records of each leaf,
+    /// per quasi-identifier.
+    fn recode(
+        &self,
+        goal: &Goal<'_>,
+        counts: Vec<Vec<u64>>,
+        counter: &mut dyn Counter,
+        progress: Progress<'_>,
+    ) -> Result<(Table, Form), Stopped>;
+}
+
+/// Counts a table as it is shown by recodings.
+pub trait Counter {
+    /// About how many rows it has by each of them.
+    fn rows(&mut self, recodings: &[Recoding]) -> Result<Vec<u64>, Problems>;
+
+    /// The table itself; about so many rows may be here ([`Counter::fits`]).
+    fn table(&mut self, recoding: &Recoding) -> Result<Table, Problems>;
+
+    /// How many combinations of quasi-identifiers occur so often: pairs of a number of records and a number of combinations.
+    fn sizes(&mut self, recoding: &Recoding) -> Result<Vec<(u64, u64)>, Problems>;
+
+    /// What is wrong with so many rows, if they are too many to be here.
+    fn fits(&self, rows: u64) -> Result<(), Problem>;
+}
+
+/// For each quasi-identifier the leaf that every leaf is taken for.
+pub type Recoding = Vec<Vec<u32>>;
+
+/// Why there is no form of a table that is counted elsewhere.
+pub enum Stopped {
+    /// There is none.
+    Refused(Vec<Problem>),
+    /// It could not be counted.
+    Failed(Problems),
+}
+
+impl From<Problems> for Stopped {
+    fn from(problems: Problems) -> Stopped {
+        Stopped::Failed(problems)
+    }
+}
+
+impl From<Refusal> for Stopped {
+    fn from(refusal: Refusal) -> Stopped {
+        Stopped::Refused(refusal.0)
+    }
 }
 
 /// Told from time to time how much is done, of how much; answers whether to go on improving.

@@ -40,7 +40,7 @@
 //! ## Reference
 //! LeFevre, DeWitt and Ramakrishnan, "Mondrian multidimensional k-anonymity", 2006.
 
-use super::{Algorithm, Divide, Goal, Progress, Refusal};
+use super::{Algorithm, Divide, Elsewhere, Goal, Progress, Refusal};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::history::History;
@@ -127,9 +127,9 @@ impl Algorithm for Mondrian {
         if goal.is_monotone() { Ok(form) } else { goal.confirm(table, form) }
     }
 
-    fn divides(&self) -> Option<&dyn Divide> {
+    fn elsewhere(&self) -> Option<Elsewhere<'_>> {
         // Which records of one value go to which side is decided record by record.
-        (!self.relaxed && !self.keep).then_some(self)
+        (!self.relaxed && !self.keep).then_some(Elsewhere::Parts(self))
     }
 }
 

@@ -46,12 +46,12 @@ impl Algorithm for Samarati {
         if table.rows() == 0 {
             return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
         }
-        let lattice = Lattice::new(table, goal, full_domain::limit(&self.0, table));
-        let nodes = lattice.nodes()?;
-        let mut by_height: Vec<Vec<usize>> = vec![Vec::new(); lattice.top().iter().sum::<usize>() + 1];
+        let lattice = Lattice::new(table, goal, full_domain::limit(&self.0, table.records()));
+        let nodes = lattice.frame.nodes()?;
+        let mut by_height: Vec<Vec<usize>> = vec![Vec::new(); lattice.frame.top().iter().sum::<usize>() + 1];
         (0..nodes.len()).for_each(|node| by_height[nodes.height(node)].push(node));
         let heights = by_height.len() as u64;
-        let told = |height: usize| progress(lattice.records * height as u64 / heights, lattice.records);
+        let told = |height: usize| progress(lattice.frame.records * height as u64 / heights, lattice.frame.records);
         let found = if lattice.closed() {
             bisect(&by_height, |of_height| first(&lattice, &nodes, of_height))
         } else {
