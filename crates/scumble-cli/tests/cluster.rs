@@ -306,6 +306,80 @@ fn level_by_level_makes_the_same_classes() {
 }
 
 #[test]
+fn the_best_levels_are_found_from_counts() {
+    for how in ["suppress = 0.05", "suppress = 0.02\nmetric = \"entropy\"", "metric = \"discernibility\""] {
+        let lattice = format!("name = \"lattice\"\n{how}");
+        let mut places = vec![(Place::hospital(700, |p| with_algorithm(&p, &lattice)), "150")];
+        places.extend(adult().map(|place| {
+            let policy = fs::read_to_string(place.path("policy.toml")).expect("a policy");
+            place.write("policy.toml", &with_algorithm(&policy, &lattice));
+            (place, "6000")
+        }));
+        for (place, rows) in places {
+            nothing_passes(&place);
+            place.publish("a", &[]);
+            let text = place.publish("b", &[&DATAFUSION[..], &["--rows-at-once", rows]].concat());
+            assert!(text.contains("level by level"), "{text}");
+            place.same("a", "b");
+            let too_few = [&["publish", "policy.toml", "--to", "c"], &DATAFUSION[..], &["--rows-at-once", "1"]].concat();
+            let text = place.expect(1, &too_few);
+            assert!(text.contains("cannot be found out here") && text.contains("--memory"), "{text}");
+        }
+    }
+}
+
+/// A policy for anatomy: nothing that looks at quasi-identifiers.
+fn anatomized(policy: &str) -> String {
+    with_algorithm(policy, "name = \"anatomy\"\nl = 3")
+        .replace("name = \"k-anonymity\"\nk = 5", "name = \"distinct-l-diversity\"\nl = 2\nattribute = \"diagnosis\"")
+}
+
+/// What a release says of itself that does not depend on chance.
+fn told(place: &Place, release: &str) -> serde_json::Value {
+    let read = |name: &str| -> serde_json::Value {
+        let text = fs::read_to_string(place.path(release).join(name)).expect("a file of the release");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let (manifest, certificate) = (read("manifest.json"), read("certificate.json"));
+    assert!(certificate["measured"]["singling_out"]["classes"].as_u64() > Some(1), "{certificate}");
+    serde_json::json!([manifest["classes"], manifest["columns"], manifest["data"]["rows"],
+        certificate["measured"]["singling_out"]])
+}
+
+#[test]
+fn anatomy_does_without_the_quasi_identifiers() {
+    for format in ["csv", "parquet"] {
+        let place = Place::hospital(600, |p| anatomized(&p).replace("format = \"csv\"", &format!("format = \"{format}\"")));
+        let few = [&DATAFUSION[..], &["--rows-at-once", "50"]].concat();
+        place.publish("a", &[]);
+        let text = place.publish("b", &few);
+        assert!(text.contains("pass through as they are"), "{text}");
+        assert_eq!(told(&place, "a"), told(&place, "b"));
+        for release in ["a", "b"] {
+            place.expect(0, &["check", release]);
+            place.expect(0, &["verify", release]);
+        }
+        place.publish("c", &few);
+        let bytes = |release: &str| fs::read(place.path(release).join(format!("data.{format}"))).expect("the data");
+        assert!(bytes("b") == bytes("c"), "the same seed writes the same bytes");
+        if format == "csv" {
+            // Everybody's quasi-identifiers are there; the last column is the group.
+            let without_group = |release: &str| -> Vec<String> {
+                let cut = |line: &String| line.rsplit_once(',').expect("columns").0.to_owned();
+                let mut lines: Vec<String> = place.records(release).iter().map(cut).collect();
+                lines.sort_unstable();
+                lines
+            };
+            assert!(without_group("a") == without_group("b"));
+        }
+        let policy = fs::read_to_string(place.path("policy.toml")).expect("a policy");
+        place.write("policy.toml", &format!("{policy}\n[[models]]\nname = \"k-anonymity\"\nk = 2\n"));
+        let text = place.expect(2, &[&["publish", "policy.toml", "--to", "d"], &few[..]].concat());
+        assert!(text.contains("distinct rows, which need about"), "{text}");
+    }
+}
+
+#[test]
 fn what_cannot_be_divided_is_refused() {
     let refuses = |place: &Place| {
         let before = place.names();

@@ -278,6 +278,17 @@ impl DataFusion {
         )))
     }
 
+    /// Columns that pass through are joined where the table is.
+    fn must_share(&self, plain: &[String]) -> Result<(), Problems> {
+        if plain.is_empty() || self.settings.cluster.is_none() || self.settings.spill.is_some() {
+            return Ok(());
+        }
+        let message = "columns that pass through need a folder that this process and the executors share";
+        let hint =
+            "name one with `--spill FOLDER`, or make the insensitive columns identifiers, which are not published";
+        Err(Problem::new(message).hint(hint).into())
+    }
+
     /// Whether nobody has two rows.
     fn persons(&self, table: &Opened, person: &str) -> Result<(), Problems> {
         let column = quoted(person);
@@ -439,6 +450,7 @@ impl Engine for DataFusion {
         let fields = opened.fields(wanted);
         let names: Vec<String> = fields.iter().map(|f| f.name().clone()).collect();
         let plain = if let What::Extract(passing) = &what { passing.plain.as_slice() } else { &[] };
+        self.must_share(plain)?;
         watcher.phase("counting");
         let list = names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
         let from = &opened.name;
@@ -495,16 +507,7 @@ impl Engine for DataFusion {
         let opened = self.open(&self.context, table, options)?;
         must_be_flat(&opened, wanted)?;
         must_be_flat(&opened, &passing.plain)?;
-        let plain = !passing.plain.is_empty();
-        if plain && self.settings.cluster.is_some() && self.settings.spill.is_none() {
-            return Err(Problem::new(
-                "columns that pass through need a folder that this process and the executors share",
-            )
-            .hint(
-                "name one with `--spill FOLDER`, or make the insensitive columns identifiers, which are not published",
-            )
-            .into());
-        }
+        self.must_share(&passing.plain)?;
         let too_much = self.expect(&opened, wanted, passing, watcher)?;
         if let Some(person) = &passing.person {
             self.persons(&opened, person)?;
@@ -560,7 +563,8 @@ impl Engine for DataFusion {
         watcher.phase("estimating");
         let opened = self.open(&self.context, table, options)?;
         self.told().passes += 1;
-        let list: Vec<String> = codings.iter().map(|c| format!("approx_distinct({})", as_one(c))).collect();
+        let number = |(i, c): (usize, &Vec<Coded>)| format!("approx_distinct({}) AS n{i}", as_one(c));
+        let list: Vec<String> = codings.iter().enumerate().map(number).collect();
         let rows = self.numbers(&format!("SELECT {} FROM {}", list.join(", "), opened.name))?;
         if rows.len() != codings.len() {
             return Err(Problem::new("the engine gave no estimate").into());

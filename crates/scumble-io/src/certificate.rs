@@ -186,19 +186,19 @@ fn thresholds(gate: &Gate) -> BTreeMap<String, String> {
 impl Measured {
     /// Measures a release.
     pub fn of(release: &Release) -> Measured {
-        let identities = release.identities();
-        let records: u64 = identities.iter().map(|c| c.count).sum();
-        let smallest = identities.iter().map(|c| c.count).min().unwrap_or(0);
+        let sizes = release.sizes();
+        let (records, classes) = sizes.iter().fold((0, 0), |(r, c), (size, n)| (r + size * n, c + n));
+        let smallest = sizes.first().map_or(0, |(size, _)| *size);
         let ratio = |a: u64, b: u64| Number::from(Ratio::new(a.into(), b.max(1).into()));
         let attributes = published(&release.sensitive);
         Measured {
             singling_out: SinglingOut {
                 records,
-                classes: identities.len() as u64,
+                classes,
                 smallest,
-                alone: identities.iter().filter(|c| c.count == 1).count() as u64,
+                alone: sizes.iter().filter(|(size, _)| *size == 1).map(|(_, n)| *n).sum(),
                 highest: ratio(1, smallest),
-                average: ratio(identities.len() as u64, records),
+                average: ratio(classes, records),
             },
             inference: (0..attributes.len()).map(|i| inferred(release, &attributes[i], i)).collect(),
         }

@@ -706,7 +706,7 @@ fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> Result<Relea
         }
     };
     let Told { classes, records: records_by_group, counterfeits } = told;
-    Ok(Release { quasi, sensitive, classes, suppressed: 0, shape, records_by_group, counterfeits })
+    Ok(Release { quasi, sensitive, classes, suppressed: 0, shape, records_by_group, counterfeits, counted: None })
 }
 
 /// A taxonomy in which every published label has a meaning. Its leaves are the values that the labels themselves name

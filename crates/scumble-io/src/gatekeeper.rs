@@ -274,7 +274,7 @@ impl Gatekeeper {
     /// Records that an announced release has its place.
     pub fn confirm(&mut self, announced: &Announced, target: &Path) -> Result<u64, Problems> {
         let Some(ledger) = &mut self.ledger else { return Ok(0) };
-        let sha256 = crate::manifest::read(target)?.data.sha256;
+        let sha256 = crate::manifest::sha256(target)?;
         ledger.append(&Entry::Released { intent: announced.intent, at: now(), sha256, recovered: false })
     }
 

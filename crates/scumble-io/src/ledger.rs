@@ -114,7 +114,7 @@ pub struct Recorded {
     pub described: Described,
     /// How it stands.
     pub standing: Standing,
-    /// SHA-256 of its first data file, once it is published.
+    /// SHA-256 of its manifest, which has those of its data files, once it is published.
     pub sha256: Option<String>,
 }
 
@@ -339,8 +339,8 @@ impl Ledger {
             let there = manifest::read(folder).ok().filter(|m| m.id.as_deref() == Some(&release.described.id));
             let (intent, at) = (release.number, now());
             match there {
-                Some(manifest) => {
-                    let sha256 = manifest.data.sha256;
+                Some(_) => {
+                    let sha256 = manifest::sha256(folder)?;
                     self.append(&Entry::Released { intent, at, sha256, recovered: true })?;
                     let word = "was published by a run that ended before it could say so; it is recorded now";
                     self.resolved.push(format!("`{}` {word}", release.described.name));

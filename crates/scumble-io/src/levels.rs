@@ -99,7 +99,10 @@ pub(crate) fn divide(
     let attributes = std::mem::take(&mut extract.table.quasi);
     let mut sensitive = std::mem::take(&mut extract.table.sensitive);
     sensitive.retain(|a| !matches!(a.hidden, Some(Hidden::Joint(_))));
-    let coded = |a: &Attribute| code(a, &texts, &policy.missing);
+    let coded = |a: &Attribute| {
+        let texts = texts.iter().find(|(name, _)| *name == a.name).map_or(&[][..], |(_, texts)| texts);
+        Coded::new(a, texts.iter().map(String::as_str), &policy.missing)
+    };
     let mut levels = Levels {
         engine,
         watcher,
@@ -156,14 +159,15 @@ pub(crate) fn divide(
     Ok(form)
 }
 
-/// The code of every text of a column.
-fn code(a: &Attribute, texts: &[(String, Vec<String>)], missing: &[String]) -> Coded {
-    let texts = texts.iter().find(|(name, _)| *name == a.name).map_or(&[][..], |(_, texts)| texts);
-    let code = |text: &String| {
-        let known = if missing.contains(text) { "" } else { text };
-        (text.clone(), a.taxonomy.find(known).unwrap_or(0))
-    };
-    Coded { name: a.name.clone(), codes: texts.iter().map(code).collect() }
+impl Coded {
+    /// The code of every text of a column.
+    pub(crate) fn new<'a>(a: &Attribute, texts: impl Iterator<Item = &'a str>, missing: &[String]) -> Coded {
+        let code = |text: &str| {
+            let known = if missing.iter().any(|m| m == text) { "" } else { text };
+            (text.to_owned(), a.taxonomy.find(known).unwrap_or(0))
+        };
+        Coded { name: a.name.clone(), codes: texts.map(code).collect() }
+    }
 }
 
 /// A table without rows.

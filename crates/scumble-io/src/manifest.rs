@@ -364,6 +364,16 @@ impl ColumnNote {
 }
 
 impl Manifest {
+    /// The data files with their hashes.
+    pub fn files(&self) -> Vec<(&str, &str)> {
+        let mut files = vec![(self.data.file.as_str(), self.data.sha256.as_str())];
+        if let Some(a) = &self.anatomized {
+            files.push((&a.file, &a.sha256));
+            files.extend(a.counterfeits.iter().map(|c| (c.file.as_str(), c.sha256.as_str())));
+        }
+        files
+    }
+
     /// What the quasi-identifiers tell.
     pub fn shape(&self) -> Shape {
         let named = SHAPES.iter().find(|(name, _)| Some(*name) == self.shape.as_deref());
@@ -380,6 +390,11 @@ impl Manifest {
 pub fn read_options(m: &Manifest) -> ReadOptions {
     let delimiter = m.data.delimiter.as_ref().and_then(|d| d.bytes().next());
     ReadOptions { delimiter, quote: Some(b'"'), hash: true, ..ReadOptions::default() }
+}
+
+/// The hash of the manifest of a release's folder.
+pub fn sha256(folder: &Path) -> Result<String, Problems> {
+    crate::columns::sha256(&folder.join(FILE))
 }
 
 /// Reads the manifest of a release's folder.

@@ -8,15 +8,17 @@ use crate::answer::{Groups, Model, Passage, Perturbed, Published, Reason, Record
 use crate::certificate::{self, Certificate};
 use crate::check::{Labelled, classes_of};
 use crate::columns::{self, Column, Columns, ReadOptions};
+use crate::dictionary::Dictionary;
 use crate::engine::{self, Engine, Sum, What};
 use crate::gatekeeper::Gatekeeper;
 use crate::ledger::hex;
-use crate::levels;
+use crate::levels::{self, Coded};
 use crate::manifest::{self, Anatomized, Counterfeits, Data, Manifest, Method};
 use crate::repair;
 use crate::source::{self, Cell, Extract, Place, beside};
 use crate::staging::{Slot, Staging, must_be_free};
 use crate::write;
+use hashbrown::HashMap;
 use rayon::prelude::*;
 use scumble::algorithm::Stopped;
 use scumble::picture;
@@ -24,7 +26,7 @@ use scumble::policy::{Format, Policy};
 use scumble::problem::{Problem, Problems};
 use scumble::publish::{Judgement, Made, Outcome, judge, judged, make, measure};
 use scumble::release::{Form, Release, Shape};
-use scumble::table::published;
+use scumble::table::{Attribute, published};
 use scumble::taxonomy::{Rule, write_rows};
 use scumble::utility::{self, METRICS};
 use sha2::{Digest, Sha256};
@@ -154,10 +156,10 @@ pub(crate) fn carry_out(mut policy: Policy, how: &How<'_>, clock: &mut Clock) ->
         policy.algorithm.seconds.is_none_or(|seconds| begun.elapsed().as_secs_f64() < seconds)
     };
     let by_levels = extract.large.is_some();
-    let outcome = match elsewhere.filter(|_| by_levels) {
+    let source = policy.source.beside(base);
+    let mut outcome = match elsewhere.filter(|_| by_levels) {
         None => make(&extract.table, &*policy.algorithm.algorithm, &policy.requirements, seed, &progress),
         Some(elsewhere) => {
-            let source = policy.source.beside(base);
             let path = crate::origin::file(&source)?.to_path_buf();
             match levels::divide(elsewhere, &policy, &path, &mut extract, &progress) {
                 Ok(form) => judged(&extract.table, form, &policy.requirements),
@@ -166,6 +168,11 @@ pub(crate) fn carry_out(mut policy: Policy, how: &How<'_>, clock: &mut Clock) ->
             }
         }
     };
+    if let (Some((engine, watcher)), Outcome::Made(made), false) = (elsewhere, &mut outcome, extract.outside.is_empty()) {
+        let options = source::read_options(&policy);
+        let sizes = engine.sizes(crate::origin::file(&source)?, &options, &extract.outside, watcher)?;
+        made.release.counted = Some(sizes);
+    }
     clock.lap("anonymize");
     let mut answer = Published {
         version: VERSION,
@@ -190,12 +197,12 @@ pub(crate) fn carry_out(mut policy: Policy, how: &How<'_>, clock: &mut Clock) ->
     let made = match outcome {
         Outcome::Made(made) => {
             answer.rows = made.release.records();
-            answer.classes = made.release.identities().len() as u64;
+            answer.classes = made.release.sizes().iter().map(|(_, n)| n).sum();
             answer.groups = Groups::of(&made.release);
             answer.suppressed = made.release.suppressed;
             answer.models = models(&policy, &made.release, &made.judgements);
             answer.warnings.extend_from_slice(made.form.notes());
-            let truth = (!by_levels).then_some(&extract.table);
+            let truth = (!by_levels && extract.outside.is_empty()).then_some(&extract.table);
             answer.utility = measure(truth, &made, policy.k(), all).into_iter().collect();
             Some(made)
         }
@@ -544,7 +551,18 @@ impl Job<'_> {
         let shares = engine::shares(self.extract, &self.made.form, weights);
         let mut sums = vec![Sum::default(); self.extract.plain.len()];
         let (mut done, total) = (0, self.made.release.records());
+        let table = &self.extract.table;
+        let outside: Vec<Cleaned<'_>> =
+            self.extract.outside.iter().zip(&table.quasi).map(|(coded, a)| Cleaned::new(coded, a)).collect();
         engine.records(&shares, seed, self.options.watcher, &mut |classes, rows, plain| {
+            let cleaned;
+            let plain = match outside.is_empty() {
+                true => plain,
+                false => {
+                    cleaned = clean(&outside, plain)?;
+                    &cleaned
+                }
+            };
             Sum::add(&mut sums, plain);
             stream.put(classes, rows, plain)?;
             done += classes.len() as u64;
@@ -663,8 +681,10 @@ impl Job<'_> {
             return Err(wrong("another number of records"));
         }
         let labelled = |column, attribute| Labelled::parse(column, attribute).map_err(|_| wrong("an unknown value"));
+        // Those that pass through are compared with the other columns that do.
+        let shown = if self.extract.outside.is_empty() { &judged.quasi[..] } else { &[] };
         let mut quasi = Vec::new();
-        for (i, attribute) in judged.quasi.iter().enumerate() {
+        for (i, attribute) in shown.iter().enumerate() {
             quasi.push(labelled(by_place(records, Place::Quasi(i))?, attribute)?);
         }
         let mut sensitive = Vec::new();
@@ -681,7 +701,7 @@ impl Job<'_> {
                 counts: by_place(told, Place::Count)?,
                 counterfeits: files.get(2).map(by_group).transpose()?,
             };
-            tables.understand(&judged.quasi)?
+            tables.understand(shown)?
         } else {
             let classes = classes_of(&records.1, &quasi, &sensitive);
             Told { classes, records: Vec::new(), counterfeits: Vec::new() }
@@ -695,6 +715,7 @@ impl Job<'_> {
             shape: judged.shape,
             records_by_group,
             counterfeits,
+            counted: None,
         })
     }
 
@@ -818,6 +839,34 @@ const AGAIN: &str = "Made with regard to earlier releases about the same people.
 /// And what the recipient of one with counterfeits should.
 const COUNTERFEIT: &str = "Counterfeits: a third file says how many of the sensitive values of a group stand for nobody; which of them do is \
      not published. A group has as many records as values less its counterfeits.";
+
+/// A quasi-identifier that passes through: what each text of the source is published as.
+struct Cleaned<'a> {
+    name: &'a str,
+    labels: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> Cleaned<'a> {
+    fn new(coded: &'a Coded, attribute: &'a Attribute) -> Cleaned<'a> {
+        let labels = coded.codes.iter().map(|(text, code)| (text.as_str(), attribute.taxonomy.leaf(*code))).collect();
+        Cleaned { name: &coded.name, labels }
+    }
+}
+
+/// The columns with the texts that are published.
+fn clean(outside: &[Cleaned<'_>], read: &Columns) -> Result<Columns, Problems> {
+    let clean = |column: &Column| {
+        let Some(known) = outside.iter().find(|c| c.name == column.name) else { return Ok(column.clone()) };
+        let mut values = Dictionary::new();
+        let code_of = |text: &str| known.labels.get(text).map(|label| values.intern(label));
+        let codes: Option<Vec<u32>> = column.values.iter().map(code_of).collect();
+        let codes = codes.ok_or_else(|| Problem::new("the source has changed while it was read"))?;
+        let codes = column.codes.iter().map(|&code| codes[code as usize]).collect();
+        Ok(Column { values, codes, ..column.clone() })
+    };
+    let columns: Result<Vec<Column>, Problem> = read.columns.iter().map(clean).collect();
+    Ok(Columns { columns: columns?, ..read.clone() })
+}
 
 /// What is known of the columns that pass through, to be compared with what was written.
 enum Plain {

@@ -304,7 +304,7 @@ pub fn verify(place: &Whereabouts, head: Option<&str>) -> Result<Verified, Probl
     Ok(answer)
 }
 
-/// Whether the data of a release are where they were written, and the same.
+/// Whether a release is where it was written, and the same.
 fn in_place(r: &Recorded, all: &[Recorded], answer: &mut Verified) {
     let d = &r.described;
     let by = |other: &Recorded| other.described.replaces.as_ref() == Some(&d.id);
@@ -317,14 +317,13 @@ fn in_place(r: &Recorded, all: &[Recorded], answer: &mut Verified) {
         answer.warnings.push(format!("`{}` is no longer where it was written", d.name));
         return;
     };
-    let file = folder.join(&manifest.data.file);
-    let hash = std::fs::read(&file).map(|bytes| hex(&Sha256::digest(bytes))).ok();
+    let same = |(file, hash): &(&str, &str)| columns::sha256(&folder.join(file)).is_ok_and(|found| found == *hash);
     if manifest.id.as_deref() != Some(&d.id) {
         answer.warnings.push(format!("another release is where `{}` was written", d.name));
-    } else if hash == r.sha256 {
+    } else if manifest::sha256(folder).ok() == r.sha256 && manifest.files().iter().all(same) {
         answer.in_place += 1;
     } else {
-        answer.problems.push(format!("the data of `{}` were changed after they were published", d.name));
+        answer.problems.push(format!("`{}` was changed after it was published", d.name));
     }
 }
 

@@ -456,7 +456,7 @@ impl Carried {
         let Some(made) = &self.made else { return };
         let answer = &mut self.answer;
         answer.rows = made.release.records();
-        answer.classes = made.release.identities().len() as u64;
+        answer.classes = made.release.sizes().iter().map(|(_, n)| n).sum();
         answer.suppressed = made.release.suppressed;
         answer.utility = measure(Some(&self.extract.table), made, self.policy.k(), false).into_iter().collect();
     }

@@ -4,6 +4,7 @@ use crate::columns::{self, Column, Dialect, ReadOptions};
 use crate::dictionary::Dictionary;
 use crate::engine::{Engine, Passing, What};
 use crate::ledger::Recollection;
+use crate::levels::Coded;
 use crate::origin;
 use crate::publisher::Watcher;
 use rand::SeedableRng;
@@ -13,6 +14,7 @@ use scumble::algorithm::{Elsewhere, Requirement};
 use scumble::catalogue::did_you_mean;
 use scumble::encode::{encode, encode_guard};
 use scumble::freeform::attach;
+use scumble::model::Concern;
 use scumble::perturb::{Change, Texts, perturb};
 use scumble::policy::{AttributePolicy, Policy};
 use scumble::problem::{Problem, Problems};
@@ -47,6 +49,8 @@ pub struct Extract {
     /// The values of each column, if there are too many distinct rows: then the table knows how values generalize, but its
     /// rows mean nothing.
     pub large: Option<Vec<(String, Vec<String>)>>,
+    /// The quasi-identifiers, if the table does without their codes: they pass through, and are among `plain`.
+    pub outside: Vec<Coded>,
 }
 
 /// A column of a release, by the place where its values are.
@@ -169,14 +173,25 @@ pub fn load_registers(
     Ok(())
 }
 
-/// Lets an engine count the source; if that is too much, only its values, and the second answer is yes. Puts in the place of
-/// each column that passes through one without rows.
+/// How much of a source is here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    /// All of it.
+    Rows,
+    /// Sensitive attributes; of quasi-identifiers only the values.
+    Sensitive,
+    /// Only values.
+    Values,
+}
+
+/// Lets an engine count the source, or as much of it as can be here. Puts in the place of each column that passes through one
+/// without rows.
 fn count(
     policy: &Policy,
     path: &Path,
     names: &[String],
     (engine, watcher): (&dyn Engine, &dyn Watcher),
-) -> Result<(columns::Columns, bool), Problems> {
+) -> Result<(columns::Columns, Held), Problems> {
     let named = |role: &dyn Fn(&AttributePolicy) -> bool| -> Vec<String> {
         let of = |n: &&String| policy.attributes.iter().any(|a| a.name == **n && role(a));
         names.iter().filter(of).cloned().collect()
@@ -185,16 +200,50 @@ fn count(
     let counted = named(&|a| !matches!(a.role, Role::Identifier | Role::Insensitive));
     let passing = Passing { plain, person: named(&|a| a.person).pop() };
     let options = read_options(policy);
-    let way = policy.algorithm.algorithm.elsewhere();
-    let by_counts = matches!(way, Some(Elsewhere::Parts(_) | Elsewhere::Levels(_)));
-    match engine.estimate(path, &options, &counted, &passing, watcher)? {
-        None => Ok((engine.count(path, &options, &counted, What::Extract(&passing), watcher)?, false)),
-        Some(_) if by_counts && passing.plain.is_empty() => {
+    let Some(too_much) = engine.estimate(path, &options, &counted, &passing, watcher)? else {
+        return Ok((engine.count(path, &options, &counted, What::Extract(&passing), watcher)?, Held::Rows));
+    };
+    match policy.algorithm.algorithm.elsewhere() {
+        Some(Elsewhere::Parts(_) | Elsewhere::Levels(_)) if passing.plain.is_empty() => {
             watcher.note("that is too much at once: the table is divided level by level, from counts");
-            Ok((engine.values(path, &options, &counted, watcher)?, true))
+            Ok((engine.values(path, &options, &counted, watcher)?, Held::Values))
         }
-        Some(problem) => Err(problem.into()),
+        Some(Elsewhere::Sensitive) if !policy.requirements.iter().any(looks_at_quasi) => {
+            let (quasi, told): (Vec<String>, Vec<String>) =
+                counted.into_iter().partition(|n| policy.quasi().any(|a| a.name == *n));
+            let report = engine.report();
+            let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
+            if report.rows * GROUPED > report.allowed {
+                let needed = megabytes(report.rows * GROUPED);
+                let message = format!(
+                    "groups of {} records need about {needed} MB here; {} MB are allowed",
+                    report.rows,
+                    megabytes(report.allowed)
+                );
+                return Err(Problem::new(message).hint(format!("give `--memory {}MB` or more", 2 * needed)).into());
+            }
+            watcher.note("that is too much at once: the quasi-identifiers pass through as they are");
+            let values = engine.values(path, &options, &quasi, watcher)?;
+            let plain = named(&|a| a.role == Role::Insensitive || a.role == Role::QuasiIdentifier);
+            let passing = Passing { plain, ..passing };
+            let mut read = engine.count(path, &options, &told, What::Extract(&passing), watcher)?;
+            for column in values.columns {
+                let place = read.columns.iter_mut().find(|c| c.name == column.name);
+                place.into_iter().for_each(|c| c.values = column.values.clone());
+            }
+            Ok((read, Held::Sensitive))
+        }
+        _ => Err(too_much.into()),
     }
+}
+
+/// Bytes that a record of an anatomized release needs here: in the form, the release, and what is read back of it.
+const GROUPED: u64 = 160;
+
+/// Whether quasi-identifiers matter to a model, beside which records are in which group.
+fn looks_at_quasi(r: &Requirement) -> bool {
+    let promise = r.model.promise();
+    promise.region || promise.concerns == Concern::Identity
 }
 
 /// Reads and encodes the source of a policy, and the registers that its models name. `base` is the policy's folder; the
@@ -229,19 +278,19 @@ pub(crate) fn load(
     problems.or(())?;
     let wanted: Vec<String> =
         policy.attributes.iter().filter(|a| a.role != Role::Identifier || a.person).map(|a| a.name.clone()).collect();
-    let (mut read, large) = match engine {
+    let (mut read, held) = match engine {
         Some(engine) => count(policy, origin::file(&source)?, &names, engine)?,
-        None => (origin::read(&source, &options, Some(&wanted), progress)?, false),
+        None => (origin::read(&source, &options, Some(&wanted), progress)?, Held::Rows),
     };
     let texts = |c: &Column| (c.name.clone(), c.values.iter().map(str::to_owned).collect());
-    let large = large.then(|| read.columns.iter().map(texts).collect());
+    let large = (held == Held::Values).then(|| read.columns.iter().map(texts).collect());
     if read.rows == 0 {
         return Err(Problem::new(format!("`{}` has no records", policy.source))
             .hint("there is nothing to publish")
             .into());
     }
     let perturbed = perturb_columns(policy, &mut read.columns, seed)?;
-    let mut extract = assemble(policy, attributes, files, read, past)?;
+    let mut extract = assemble(policy, attributes, files, read, past, held == Held::Sensitive)?;
     for (name, _) in &perturbed {
         let a = policy.attributes.iter().find(|a| a.name == *name);
         if a.is_some_and(|a| a.role != Role::Insensitive) {
@@ -289,6 +338,7 @@ fn assemble(
     files: Vec<Option<Vec<Vec<String>>>>,
     mut read: columns::Columns,
     past: Option<&Recollection>,
+    without_quasi: bool,
 ) -> Result<Extract, Problems> {
     let dialect = read.dialect;
     let mut problems = Problems::default();
@@ -298,8 +348,15 @@ fn assemble(
     let mut coded: Vec<Option<Column>> = attributes.iter().map(|_| None).collect();
     let quasi = policy.quasi().count();
     for column in read.columns.drain(..) {
-        let (name, arrow) = (column.name.clone(), column.arrow.clone());
+        let (name, mut arrow) = (column.name.clone(), column.arrow.clone());
         let place = match attributes.iter().position(|a| a.name == column.name) {
+            Some(i) if i < quasi && without_quasi => {
+                // Of the types of quasi-identifiers only whole numbers are kept; the others can be written in several ways.
+                arrow = arrow.filter(|kind| kind.is_integer());
+                plain.push(Column { arrow: arrow.clone(), codes: Vec::new(), ..column.clone() });
+                coded[i] = Some(column);
+                Place::Plain(plain.len() - 1)
+            }
             Some(i) => {
                 coded[i] = Some(column);
                 match attributes[i].role {
@@ -346,14 +403,26 @@ fn assemble(
     }
     problems.or(())?;
     let sensitive = made.split_off(quasi);
+    let mut outside = Vec::new();
+    if without_quasi {
+        records.drain(..quasi);
+        let texts = |a: &Attribute| plain.iter().find(|c| c.name == a.name);
+        outside.extend(made.iter().filter_map(|a| Some(Coded::new(a, texts(a)?.values.iter(), &policy.missing))));
+    }
     let (mut table, row_of) = match (past, &persons, sensitive.first()) {
         (Some(past), Some(persons), Some(attribute)) => {
             let (groups, group_of) = past.past(persons, attribute, &records[quasi]);
             Table::collapse_with_past(made, sensitive, records, groups, group_of)
         }
         _ => match &read.weights {
-            Some(weights) => Table::collapse_counted(made, sensitive, records, weights)
-                .ok_or_else(|| Problem::new("more than four thousand million records are alike"))?,
+            Some(weights) => {
+                let quasi = if without_quasi { std::mem::take(&mut made) } else { Vec::new() };
+                let collapsed = Table::collapse_counted(made, sensitive, records, weights);
+                let (mut table, row_of) =
+                    collapsed.ok_or_else(|| Problem::new("more than four thousand million records are alike"))?;
+                table.quasi.extend(quasi);
+                (table, row_of)
+            }
             None => Table::collapse(made, sensitive, records),
         },
     };
@@ -373,6 +442,7 @@ fn assemble(
         warnings,
         perturbed: Vec::new(),
         large: None,
+        outside,
     })
 }
 

@@ -8,6 +8,7 @@ use crate::table::{Attribute, Distribution, Hidden, Table, number_tuples};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// The ways to publish a table.
 pub enum Form {
@@ -151,6 +152,9 @@ pub struct Release {
     /// How many of the sensitive values of each class stand for nobody: its histograms count them, its `count` does not.
     /// Which values they are is not told. Empty if there are none in any class.
     pub counterfeits: Vec<u64>,
+    /// For [`Shape::Groups`], if the records' quasi-identifiers are not here: how many combinations of them occur so often, as
+    /// pairs of a number of records and a number of combinations. Then `records_by_group` and regions are without codes.
+    pub counted: Option<Vec<(u64, u64)>>,
 }
 
 /// Records of one group with equal quasi-identifiers.
@@ -178,6 +182,7 @@ impl Release {
                 shape: form.shape,
                 records_by_group: Vec::new(),
                 counterfeits: Vec::new(),
+                counted: None,
             },
             Form::Anatomized(form) => Release {
                 quasi,
@@ -187,8 +192,19 @@ impl Release {
                 shape: Shape::Groups,
                 records_by_group: grouped(table, &form.groups),
                 counterfeits: form.counterfeits.iter().map(|values| values.len() as u64).collect(),
+                counted: None,
             },
         }
+    }
+
+    /// How many of [`Release::identities`] have so many records: pairs of a number of records and of identities, rising.
+    pub fn sizes(&self) -> Vec<(u64, u64)> {
+        if let Some(counted) = &self.counted {
+            return counted.clone();
+        }
+        let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
+        self.identities().iter().for_each(|class| *sizes.entry(class.count).or_default() += 1);
+        sizes.into_iter().collect()
     }
 
     /// What an adversary who looks for a person can tell apart: the classes, or where records show their own values

@@ -95,7 +95,7 @@ pub struct Table {
     pub quasi: Vec<Attribute>,
     /// The sensitive attributes; those that are published stand first.
     pub sensitive: Vec<Attribute>,
-    /// One column of codes per quasi-identifier.
+    /// One column of codes per quasi-identifier; none at all if an algorithm does without, and they are not here.
     pub quasi_codes: Vec<Vec<u32>>,
     /// One column of codes per sensitive attribute.
     pub sensitive_codes: Vec<Vec<u32>>,

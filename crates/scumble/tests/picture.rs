@@ -74,6 +74,7 @@ fn release(quasi: Vec<(&str, Taxonomy)>, classes: &[(&[(u32, u32)], u64)]) -> Re
         shape: Shape::Regions,
         records_by_group: Vec::new(),
         counterfeits: Vec::new(),
+        counted: None,
     }
 }
 

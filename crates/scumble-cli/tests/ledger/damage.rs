@@ -173,12 +173,17 @@ fn a_kept_file_that_was_changed_or_is_gone() {
 }
 
 #[test]
-fn data_that_were_changed_after_publication() {
+fn a_release_that_was_changed_after_publication() {
     let place = published();
     let data = fs::read_to_string(place.path("out/a/data.csv")).expect("the data");
     place.put("out/a/data.csv", data.replace("ill1", "ill2"));
-    verdict(&place, 1, "the data of `a` were changed after they were published");
+    verdict(&place, 1, "`a` was changed after it was published");
     place.put("out/a/data.csv", data);
+    place.expect(0, &["ledger", "verify"]);
+    let manifest = fs::read_to_string(place.path("out/a/manifest.json")).expect("the manifest");
+    place.put("out/a/manifest.json", format!("{manifest} "));
+    verdict(&place, 1, "`a` was changed after it was published");
+    place.put("out/a/manifest.json", manifest);
     fs::rename(place.path("out/b"), place.path("elsewhere")).expect("it can be moved");
     verdict(&place, 0, "`b` is no longer where it was written");
 }

@@ -27,7 +27,7 @@ pub enum Entry {
         intent: u64,
         /// When.
         at: String,
-        /// SHA-256 of its first data file.
+        /// SHA-256 of its manifest, which has those of its data files.
         sha256: String,
         /// Whether it was found out only later that it was complete.
         #[serde(skip_serializing_if = "std::ops::Not::not", default)]

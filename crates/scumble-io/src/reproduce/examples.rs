@@ -96,6 +96,7 @@ fn by_age(classes: &[Class<'_>]) -> Result<Release, Problems> {
         shape,
         records_by_group: Vec::new(),
         counterfeits: Vec::new(),
+        counted: None,
     })
 }
 

@@ -62,6 +62,7 @@ pub fn generalized(people: &[Person]) -> Release {
         shape: Shape::Regions,
         records_by_group: Vec::new(),
         counterfeits: Vec::new(),
+        counted: None,
     }
 }
 

@@ -40,6 +40,7 @@ pub fn release(quasi: &[(&str, u32)], classes: &[Class<'_>]) -> Release {
         shape: Shape::Regions,
         records_by_group: Vec::new(),
         counterfeits: Vec::new(),
+        counted: None,
     }
 }
 
