@@ -9,6 +9,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+#[path = "cluster/attacks.rs"]
+mod attacks;
+
 const DATAFUSION: [&str; 2] = ["--engine", "datafusion"];
 
 /// A folder with a table and a policy.

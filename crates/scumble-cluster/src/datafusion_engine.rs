@@ -22,7 +22,7 @@ use futures::StreamExt;
 use scumble::class::Run;
 use scumble::problem::{Problem, Problems};
 use scumble_io::columns::{Column, Columns, Gathered, ReadOptions};
-use scumble_io::engine::{Engine, Passing, Put, Report, Share, What};
+use scumble_io::engine::{Asked, Engine, Passing, Put, Report, Share, What};
 use scumble_io::levels::{Coded, Number, Question};
 use scumble_io::publisher::Watcher;
 use std::path::{Path, PathBuf};
@@ -226,6 +226,15 @@ impl DataFusion {
         Problem::new(format!("the engine failed: {text}")).hint("nothing was published").into()
     }
 
+    /// How many records there are, and about how many distinct rows of some columns.
+    fn measured(&self, table: &Opened, wanted: &[String]) -> Result<(u64, u64), Problems> {
+        let from = &table.name;
+        match self.numbers(&format!("SELECT COUNT(*), approx_distinct({}) FROM {from}", joined(wanted)))?[..] {
+            [rows, distinct] => Ok((rows, distinct.clamp(1, rows.max(1)))),
+            _ => Err(Problem::new("the engine gave no estimate").into()),
+        }
+    }
+
     /// Finds out how much there is to do, and says it; a problem if it is too much.
     fn expect(
         &self,
@@ -237,12 +246,7 @@ impl DataFusion {
         let plain = !passing.plain.is_empty();
         watcher.phase("estimating");
         let begun = Instant::now();
-        let from = &table.name;
-        let numbers = self.numbers(&format!("SELECT COUNT(*), approx_distinct({}) FROM {from}", joined(wanted)))?;
-        let (rows, distinct) = match numbers[..] {
-            [rows, distinct] => (rows, distinct.clamp(1, rows.max(1))),
-            _ => return Err(Problem::new("the engine gave no estimate").into()),
-        };
+        let (rows, distinct) = self.measured(table, wanted)?;
         // Codes of what was read, of the table and of the algorithm; numbers and places; cells, if they are needed again.
         let columns = wanted.len() as u64;
         let bytes = distinct * each(columns, plain);
@@ -455,6 +459,10 @@ impl Engine for DataFusion {
             let raw = Counted { table: from.clone(), keys: names, plain: passing, batches: kept, places };
             *self.counted.lock().unwrap_or_else(PoisonError::into_inner) = Some(raw);
         }
+        if let What::Table = what {
+            let mut report = self.told();
+            (report.distinct, report.passes) = (report.distinct + counted.rows as u64, report.passes + 1);
+        }
         for (i, field) in
             opened.schema.fields().iter().filter(|f| wanted.contains(f.name()) || plain.contains(f.name())).enumerate()
         {
@@ -495,6 +503,38 @@ impl Engine for DataFusion {
             self.persons(&opened, person)?;
         }
         Ok(too_much)
+    }
+
+    fn estimate_all(&self, tables: &[Asked], watcher: &dyn Watcher) -> Result<(), Problems> {
+        watcher.phase("estimating");
+        let (begun, mut all) = (Instant::now(), Report::default());
+        for Asked { table, options, wanted } in tables {
+            let opened = self.open(&self.context, table, options)?;
+            must_be_flat(&opened, wanted)?;
+            let (rows, distinct) = self.measured(&opened, wanted)?;
+            watcher.note(&format!("`{}`: {rows} records, about {distinct} distinct rows", table.display()));
+            (all.rows, all.expected, all.passes) = (all.rows + rows, all.expected + distinct, all.passes + 1);
+            all.bytes += distinct * each(wanted.len() as u64, false);
+        }
+        let Report { rows, expected, bytes, passes, .. } = all;
+        let allowed = {
+            let mut report = self.told();
+            (report.rows, report.expected, report.bytes, report.passes) = (rows, expected, bytes, passes);
+            report.allowed
+        };
+        let (needed, may) = (size(bytes), size(allowed));
+        let seconds = 2.0 * begun.elapsed().as_secs_f64();
+        watcher.note(&format!(
+            "together {needed} of {may} in this process, two passes over each, at least {seconds:.0} s"
+        ));
+        if self.settings.rows.map_or(bytes <= allowed, |rows| expected <= rows) {
+            return Ok(());
+        }
+        Err(Problem::new(format!(
+            "the tables have {rows} records and about {expected} distinct rows, which need about {needed} here; {may} are allowed"
+        ))
+        .hint(format!("give `--memory {}` or more, or people with fewer quasi-identifiers", size(2 * bytes + LEAST)))
+        .into())
     }
 
     fn values(
