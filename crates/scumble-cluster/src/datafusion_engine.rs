@@ -2,6 +2,7 @@
 
 use crate::code;
 use crate::records::{self, Counted};
+use crate::refusals::{Class, with_text};
 use crate::stores::Stores;
 use crate::tables::{self, Opened, quoted};
 use ballista::prelude::SessionContextExt;
@@ -119,7 +120,10 @@ impl DataFusion {
                 .hint(format!("give `--memory {}` or more", size(LEAST)))
                 .into());
         }
-        let failed = |e: DataFusionError| Problem::new(format!("the engine cannot start: {}", e.strip_backtrace()));
+        let failed = |e: DataFusionError| {
+            let problem = Problem::new(format!("the engine cannot start: {}", Class::of(&e).words()));
+            with_text(problem, &e.strip_backtrace())
+        };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
@@ -203,27 +207,26 @@ impl DataFusion {
 
     /// What went wrong, in words that say who has to do something.
     fn refused(&self, e: &DataFusionError) -> Problems {
-        let text = e.strip_backtrace().split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some(cluster) = &self.settings.cluster {
-            let lost = ["onnect", "transport error", "ransport", "broken pipe"].iter().any(|w| text.contains(w));
-            if lost {
-                return Problem::new(format!("the cluster at {cluster} does not answer: {text}"))
-                    .hint("is `scumble cluster scheduler` running there, and may this machine connect to it and to its executors?")
-                    .into();
-            }
-            return Problem::new(format!("the job failed on the cluster at {cluster}: {text}"))
-                .hint("nothing was published; executors must see the source under the same path or address")
-                .into();
-        }
-        if matches!(e.find_root(), DataFusionError::ResourcesExhausted(_)) {
-            return Problem::new(format!(
-                "the engine needs more than its half of {}: {text}",
-                size(self.settings.memory)
-            ))
-            .hint("give more with `--memory`, or a larger disk with `--spill`")
-            .into();
-        }
-        Problem::new(format!("the engine failed: {text}")).hint("nothing was published").into()
+        let class = Class::of(e);
+        let (words, memory) = (class.words(), size(self.settings.memory));
+        let (message, otherwise) = match (&self.settings.cluster, class) {
+            (Some(cluster), Class::Unreachable) => (
+                format!("the cluster at {cluster} does not answer"),
+                "is `scumble cluster scheduler` running there, and may this machine connect to it and to its executors?",
+            ),
+            (Some(cluster), _) => (
+                format!("the job failed on the cluster at {cluster}: {words}"),
+                "nothing was published; executors must see the source under the same path or address",
+            ),
+            (None, Class::Exhausted) => (format!("the engine needs more than its half of {memory}: {words}"), ""),
+            (None, _) => (format!("the engine failed: {words}"), "nothing was published"),
+        };
+        let problem = Problem::new(message).hint(class.hint().unwrap_or(otherwise));
+        let problem = match class {
+            Class::Other => problem.hint(format!("{otherwise}; `SCUMBLE_LOG=debug` tells more, and may tell data")),
+            _ => problem,
+        };
+        with_text(problem, &e.strip_backtrace()).into()
     }
 
     /// How many records there are, and about how many distinct rows of some columns.
@@ -324,6 +327,8 @@ async fn remote(address: &str) -> Result<SessionContext, DataFusionError> {
         .with_ballista_job_name("scumble")
         // A job of the adaptive planner waits for ever when an executor is lost in the middle of it.
         .with_ballista_adaptive_query_planner(false)
+        // Whoever waits to be told hears what the job is called only when it is over, and could not cancel it.
+        .set_bool("ballista.client.pull", true)
         .with_ballista_grpc_client_max_message_size(crate::roles::MESSAGE as usize);
     let state =
         SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();

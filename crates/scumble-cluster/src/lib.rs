@@ -9,12 +9,15 @@
 //! - `code.rs` is a function that executors must know, for tables whose distinct rows do not fit.
 //! - `tables.rs` finds files, folders, globs and objects, and says how they are written.
 //! - `stores.rs` opens object stores with what the environment holds.
-//! - `roles.rs` runs a scheduler or an executor.
+//! - `refusals.rs` says what went wrong without what DataFusion quotes.
+//! - `roles.rs` runs a scheduler or an executor; `attentive.rs` lets executors stop when a job is cancelled.
 #![cfg(feature = "engine")]
 
+mod attentive;
 mod code;
 mod datafusion_engine;
 mod records;
+mod refusals;
 pub mod roles;
 mod stores;
 mod tables;
