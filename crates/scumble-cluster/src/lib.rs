@@ -1,4 +1,4 @@
-//! `publish` and `check` for tables that do not fit into one process: Apache DataFusion counts them, in this process with a
+//! `publish`, `check` and `attack` for tables that do not fit into one process: Apache DataFusion counts them, in this process with a
 //! memory limit and a disk to spill to, or on a Ballista cluster.
 //!
 //! There is one code path. Everything asks a `SessionContext`, and only how that is made differs. What comes back is the

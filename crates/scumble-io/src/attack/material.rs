@@ -42,6 +42,9 @@ pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
         }
     }
     let people = options.register.as_ref().or(options.truth.as_ref());
+    if people.is_none() && !statements.is_empty() {
+        return Err(Problem::new("`--facts` are about people").hint("give `--register FILE`").into());
+    }
     let wanted = people.map(|path| people_columns(path, &quasi, &statements, options)).transpose()?;
     let reference = options.reference.as_ref().map(|path| reference_columns(path, &quasi, options)).transpose()?;
     if let Some(engine) = options.engine {
@@ -51,9 +54,6 @@ pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
     }
     let table = people.zip(wanted).map(|(path, names)| table(path, names, "reading the register", options));
     let table = table.transpose()?;
-    if table.is_none() && !statements.is_empty() {
-        return Err(Problem::new("`--facts` are about people").hint("give `--register FILE`").into());
-    }
     let register = table.as_ref().map(counted::register).transpose()?;
     let mut warnings = Vec::new();
     let mut releases = Vec::new();
