@@ -101,7 +101,7 @@ impl ExecutionEngine for Attentive {
         folder: &str,
         config: &SessionConfig,
     ) -> Result<Arc<dyn QueryStageExecutor>> {
-        let ended = self.ended(&job.to_string());
+        let ended = self.ended(job.as_ref());
         // Where rows come in, and where they come out after a while.
         let wrap = |node: Arc<dyn ExecutionPlan>| {
             Ok(match node.children().is_empty() || node.downcast_ref::<SortExec>().is_some() {
