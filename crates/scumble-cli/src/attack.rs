@@ -2,12 +2,13 @@
 
 mod statistics;
 
-use crate::show::{counted, grouped, table};
-use crate::{Answer, to_json, watch};
+use crate::show::{counted, counted_by, grouped, table};
+use crate::{Answer, engine, to_json, watch};
 use scumble::attack::{Figure, Membership, Unit};
 use scumble::problem::{Problem, Problems};
 use scumble_io::attack::{Attacked, Options, Outcome, Person, REGISTERS, attack};
 use scumble_io::publisher::Watcher;
+use scumble_io::staging::Slot;
 use scumble_io::why::{Because, Believed, Explained};
 use std::path::PathBuf;
 
@@ -82,12 +83,14 @@ pub struct Arguments {
     /// Draw what was found as SVG; of several attacks, one file each
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    /// How many of the people most at risk are listed
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    top: usize,
+    /// How many of the people most at risk are listed [default: 5]
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
     /// Show what is believed of them (personal data)
     #[arg(long)]
     show_values: bool,
+    #[command(flatten)]
+    engine: engine::Arguments,
 }
 
 /// Of whom an explanation is wanted.
@@ -122,6 +125,7 @@ fn options(adversary: Adversary, watcher: &dyn Watcher) -> Options<'_> {
         top: 0,
         show_values: false,
         seed: adversary.seed,
+        engine: None,
         watcher,
     }
 }
@@ -130,6 +134,11 @@ fn options(adversary: Adversary, watcher: &dyn Watcher) -> Options<'_> {
 pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
     let watcher = watch::Terminal::new();
     let (junit, sarif) = (arguments.junit.clone(), arguments.sarif.clone());
+    let engine = arguments.engine.open()?;
+    if engine.is_some() {
+        must_be_releases(&arguments.names, &arguments.statistics, &arguments.policy)?;
+        watch::clean_up_on_interrupt(&Slot::default(), engine::stopper(&engine));
+    }
     if let Some(file) = arguments.statistics {
         let Arguments { names, with, fail_on, adversary: Adversary { register, name, .. }, .. } = arguments;
         let options =
@@ -146,6 +155,7 @@ pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
             policy: arguments.policy.as_deref(),
             with: &arguments.with,
             fail_on: &arguments.fail_on,
+            engine: engine::asked(&engine),
             watcher: &watcher,
         };
         let answer = scumble_io::freeform::attack(&options);
@@ -161,15 +171,25 @@ pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
                 .hint("`minimality` attacks what the policy would publish; leave one of them out")
                 .into());
         }
-        return minimality(policy, arguments);
+        let Arguments { names, with, fail_on, show_values, adversary: Adversary { attribute, seed, .. }, .. } =
+            arguments;
+        let options =
+            scumble_io::minimality::Options { policy, attribute, with, fail_on, show_values, seed, watcher: &watcher };
+        let answer = minimality(&names, &options);
+        watcher.clear();
+        let answer = answer?;
+        answer.tests().write(junit.as_ref(), sarif.as_ref())?;
+        return Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() });
     }
     let options = Options {
         with: arguments.with,
         fail_on: arguments.fail_on,
         people: arguments.people,
         picture: arguments.picture,
-        top: arguments.top,
+        // Who was counted cannot be listed.
+        top: arguments.top.unwrap_or(if engine.is_some() { 0 } else { 5 }),
         show_values: arguments.show_values,
+        engine: engine::asked(&engine),
         ..options(arguments.adversary, &watcher)
     };
     let answer = attack(&arguments.names, &options);
@@ -179,22 +199,26 @@ pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
     Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() })
 }
 
+/// What an engine can count.
+fn must_be_releases(names: &[String], statistics: &Option<PathBuf>, policy: &Option<PathBuf>) -> Result<(), Problems> {
+    let freeform = names == [scumble::catalogue::FREEFORM.name];
+    let what = match (statistics, policy) {
+        (Some(_), _) => "statistics are about single persons, and the engine brings only distinct rows",
+        (None, Some(_)) if !freeform => {
+            "`minimality` runs the algorithm many times, which needs the table in this process"
+        }
+        _ => return Ok(()),
+    };
+    Err(Problem::new(what).hint("leave out `--engine` and `--cluster`").into())
+}
+
 /// The attack on a policy.
-fn minimality(policy: PathBuf, arguments: Arguments) -> Result<Answer, Problems> {
-    let Arguments { names, with, fail_on, show_values, junit, sarif, adversary, .. } = arguments;
-    let Adversary { attribute, seed, .. } = adversary;
+fn minimality(names: &[String], options: &scumble_io::minimality::Options<'_>) -> Result<Attacked, Problems> {
     if let Some(name) = names.iter().find(|n| *n != "minimality") {
         let problem = Problem::new(format!("`{name}` attacks releases, not a policy"));
         return Err(problem.hint("publish it and give `--release FOLDER`; `minimality` takes `--policy`").into());
     }
-    let watcher = watch::Terminal::new();
-    let options =
-        scumble_io::minimality::Options { policy, attribute, with, fail_on, show_values, seed, watcher: &watcher };
-    let answer = scumble_io::minimality::attack(&options);
-    watcher.clear();
-    let answer = answer?;
-    answer.tests().write(junit.as_ref(), sarif.as_ref())?;
-    Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: answer.failed.is_empty() })
+    scumble_io::minimality::attack(options)
 }
 
 /// Explains what can be inferred about a person.
@@ -257,6 +281,9 @@ fn shown(a: &Attacked) -> String {
     for outcome in &a.attacks {
         text.push_str(&one(outcome, &a.attribute));
         text.push('\n');
+    }
+    if let Some(e) = &a.engine {
+        text.push_str(&format!("{}\n", counted_by(e)));
     }
     for warning in &a.warnings {
         text.push_str(&format!("warning: {warning}\n"));

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 /// Which engine counts, and what it may use.
 #[derive(clap::Args)]
+#[group(skip)]
 pub struct Arguments {
     /// Count the source with DataFusion, which spills to the disk what does not fit
     #[arg(long, value_name = "ENGINE", value_parser = ["datafusion"], conflicts_with = "cluster")]

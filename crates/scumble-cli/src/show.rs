@@ -218,24 +218,24 @@ pub fn published(a: &Published) -> String {
     }
     out.push_str(")\n");
     if let Some(e) = &a.engine {
-        let (rows, passes) = (counted(e.rows, "record", "records"), counted(e.passes, "pass", "passes"));
-        let spilled =
-            if e.spilled == 0 { String::new() } else { format!(", {} MB spilled", e.spilled.div_ceil(1 << 20)) };
-        let _ = writeln!(
-            out,
-            "  engine: {}, {rows} in {passes}, {}{spilled}",
-            e.name,
-            match e.distinct {
-                0 => format!("level by level (about {} distinct)", grouped(e.expected)),
-                n => format!("{} distinct (about {} expected)", grouped(n), grouped(e.expected)),
-            }
-        );
+        let _ = writeln!(out, "  {}", counted_by(e));
     }
     if let Some(r) = &a.recorded {
         let _ = writeln!(out, "  recorded: entry {} of {}", r.entry, r.ledger);
     }
     out.push_str(&warnings(&a.warnings));
     out
+}
+
+/// What an engine did.
+pub fn counted_by(e: &scumble_io::engine::Report) -> String {
+    let (rows, passes) = (counted(e.rows, "record", "records"), counted(e.passes, "pass", "passes"));
+    let spilled = if e.spilled == 0 { String::new() } else { format!(", {} MB spilled", e.spilled.div_ceil(1 << 20)) };
+    let distinct = match e.distinct {
+        0 => format!("level by level (about {} distinct)", grouped(e.expected)),
+        n => format!("{} distinct (about {} expected)", grouped(n), grouped(e.expected)),
+    };
+    format!("engine: {}, {rows} in {passes}, {distinct}{spilled}", e.name)
 }
 
 /// What would pass, or did.

@@ -9,6 +9,17 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+#[path = "cluster/attacks.rs"]
+mod attacks;
+#[path = "cluster/interrupt.rs"]
+mod interrupt;
+#[path = "cluster/messages.rs"]
+mod messages;
+#[path = "cluster/objects.rs"]
+mod objects;
+#[path = "cluster/stock.rs"]
+mod stock;
+
 const DATAFUSION: [&str; 2] = ["--engine", "datafusion"];
 
 /// A folder with a table and a policy.
@@ -424,10 +435,12 @@ fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-fn started(arguments: &[&str], log: &Path) -> Process {
+/// Starts one of our binaries, which says what it does in a file.
+fn started(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str], variables: Variables<'_>, log: &Path) -> Process {
     let log = File::create(log).expect("a log");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_scumble"));
-    let command = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    let mut command = Command::new(program);
+    let command =
+        command.args(arguments).envs(variables.iter().copied()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
     Process(command.spawn().expect("the command starts"))
 }
 
@@ -440,12 +453,25 @@ fn wait_for(port: u16) {
     }
 }
 
+/// Variables of the environment.
+type Variables<'a> = &'a [(&'a str, &'a str)];
+
+const SCUMBLE: &str = env!("CARGO_BIN_EXE_scumble");
+
 impl Cluster {
     fn start() -> Cluster {
+        Cluster::start_with(&[])
+    }
+
+    /// With these variables in the environment of all.
+    fn start_with(variables: Variables<'_>) -> Cluster {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let port = free_port();
         let bind = format!("127.0.0.1:{port}");
-        let scheduler = started(&["cluster", "scheduler", "--bind", &bind], &folder.path().join("scheduler.log"));
+        let role = ["cluster", "scheduler", "--bind", &bind];
+        // It tells what jobs it has.
+        let telling = [&[("SCUMBLE_LOG", "info")], variables].concat();
+        let scheduler = started(SCUMBLE, &role, &telling, &folder.path().join("scheduler.log"));
         wait_for(port);
         let address = format!("df://{bind}");
         let mut executors = Vec::new();
@@ -456,7 +482,7 @@ impl Cluster {
             let role = ["cluster", "executor", "--scheduler", &address, "--port", &data_text, "--orders-port"];
             let rest = [orders_text.as_str(), "--cores", "2", "--memory", "512MB", "--spill", &spill];
             let log = folder.path().join(format!("executor-{i}.log"));
-            executors.push(started(&[&role[..], &rest[..]].concat(), &log));
+            executors.push(started(SCUMBLE, &[&role[..], &rest[..]].concat(), variables, &log));
             wait_for(data);
         }
         Cluster { scheduler, executors, address, folder }
@@ -617,26 +643,6 @@ fn the_scheduler_is_lost() {
     let text = place.expect(2, &publish);
     assert!(text.contains("does not answer"), "{text}");
     place.nothing_but(&before);
-}
-
-#[test]
-fn ctrl_c_ends_the_job() {
-    let place = crowd(400_000);
-    let before = place.names();
-    let cluster = Cluster::start();
-    let mut command = place.command(&["publish", "policy.toml"]);
-    let command = command.args(cluster.how()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let child = command.spawn().expect("it starts");
-    std::thread::sleep(Duration::from_millis(1500));
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    let output = ended(child);
-    // It may have been over before.
-    if sent.success() && output.status.code() == Some(130) {
-        assert!(printed(&output).contains("nothing was published"), "{}", printed(&output));
-        place.nothing_but(&before);
-        let shared = cluster.folder.path().join("shared");
-        assert!(!shared.exists() || fs::read_dir(shared).expect("the folder").next().is_none());
-    }
 }
 
 /// The most memory that a process has had, in MB, while it runs.

@@ -2,6 +2,7 @@
 
 use crate::code;
 use crate::records::{self, Counted};
+use crate::refusals::{Class, with_text};
 use crate::stores::Stores;
 use crate::tables::{self, Opened, quoted};
 use ballista::prelude::SessionContextExt;
@@ -22,7 +23,7 @@ use futures::StreamExt;
 use scumble::class::Run;
 use scumble::problem::{Problem, Problems};
 use scumble_io::columns::{Column, Columns, Gathered, ReadOptions};
-use scumble_io::engine::{Engine, Passing, Put, Report, Share, What};
+use scumble_io::engine::{Asked, Engine, Passing, Put, Report, Share, What};
 use scumble_io::levels::{Coded, Number, Question};
 use scumble_io::publisher::Watcher;
 use std::path::{Path, PathBuf};
@@ -119,7 +120,10 @@ impl DataFusion {
                 .hint(format!("give `--memory {}` or more", size(LEAST)))
                 .into());
         }
-        let failed = |e: DataFusionError| Problem::new(format!("the engine cannot start: {}", e.strip_backtrace()));
+        let failed = |e: DataFusionError| {
+            let problem = Problem::new(format!("the engine cannot start: {}", Class::of(&e).words()));
+            with_text(problem, &e.strip_backtrace())
+        };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
@@ -203,27 +207,35 @@ impl DataFusion {
 
     /// What went wrong, in words that say who has to do something.
     fn refused(&self, e: &DataFusionError) -> Problems {
-        let text = e.strip_backtrace().split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some(cluster) = &self.settings.cluster {
-            let lost = ["onnect", "transport error", "ransport", "broken pipe"].iter().any(|w| text.contains(w));
-            if lost {
-                return Problem::new(format!("the cluster at {cluster} does not answer: {text}"))
-                    .hint("is `scumble cluster scheduler` running there, and may this machine connect to it and to its executors?")
-                    .into();
-            }
-            return Problem::new(format!("the job failed on the cluster at {cluster}: {text}"))
-                .hint("nothing was published; executors must see the source under the same path or address")
-                .into();
+        let class = Class::of(e);
+        let (words, memory) = (class.words(), size(self.settings.memory));
+        let (message, otherwise) = match (&self.settings.cluster, class) {
+            (Some(cluster), Class::Unreachable) => (
+                format!("the cluster at {cluster} does not answer"),
+                "is `scumble cluster scheduler` running there, and may this machine connect to it and to its executors?",
+            ),
+            (Some(cluster), _) => (
+                format!("the job failed on the cluster at {cluster}: {words}"),
+                "nothing was published; executors must see the source under the same path or address",
+            ),
+            (None, Class::Exhausted) => (format!("the engine needs more than its half of {memory}: {words}"), ""),
+            (None, _) => (format!("the engine failed: {words}"), "nothing was published"),
+        };
+        let problem = Problem::new(message).hint(class.hint().unwrap_or(otherwise));
+        let problem = match class {
+            Class::Other => problem.hint(format!("{otherwise}; `SCUMBLE_LOG=debug` tells more, and may tell data")),
+            _ => problem,
+        };
+        with_text(problem, &e.strip_backtrace()).into()
+    }
+
+    /// How many records there are, and about how many distinct rows of some columns.
+    fn measured(&self, table: &Opened, wanted: &[String]) -> Result<(u64, u64), Problems> {
+        let from = &table.name;
+        match self.numbers(&format!("SELECT COUNT(*), approx_distinct({}) FROM {from}", joined(wanted)))?[..] {
+            [rows, distinct] => Ok((rows, distinct.clamp(1, rows.max(1)))),
+            _ => Err(Problem::new("the engine gave no estimate").into()),
         }
-        if matches!(e.find_root(), DataFusionError::ResourcesExhausted(_)) {
-            return Problem::new(format!(
-                "the engine needs more than its half of {}: {text}",
-                size(self.settings.memory)
-            ))
-            .hint("give more with `--memory`, or a larger disk with `--spill`")
-            .into();
-        }
-        Problem::new(format!("the engine failed: {text}")).hint("nothing was published").into()
     }
 
     /// Finds out how much there is to do, and says it; a problem if it is too much.
@@ -237,12 +249,7 @@ impl DataFusion {
         let plain = !passing.plain.is_empty();
         watcher.phase("estimating");
         let begun = Instant::now();
-        let from = &table.name;
-        let numbers = self.numbers(&format!("SELECT COUNT(*), approx_distinct({}) FROM {from}", joined(wanted)))?;
-        let (rows, distinct) = match numbers[..] {
-            [rows, distinct] => (rows, distinct.clamp(1, rows.max(1))),
-            _ => return Err(Problem::new("the engine gave no estimate").into()),
-        };
+        let (rows, distinct) = self.measured(table, wanted)?;
         // Codes of what was read, of the table and of the algorithm; numbers and places; cells, if they are needed again.
         let columns = wanted.len() as u64;
         let bytes = distinct * each(columns, plain);
@@ -335,6 +342,8 @@ async fn remote(address: &str) -> Result<SessionContext, DataFusionError> {
         .with_ballista_job_name("scumble")
         // A job of the adaptive planner waits for ever when an executor is lost in the middle of it.
         .with_ballista_adaptive_query_planner(false)
+        // Whoever waits to be told hears what the job is called only when it is over, and could not cancel it.
+        .set_bool("ballista.client.pull", true)
         .with_ballista_grpc_client_max_message_size(crate::roles::MESSAGE as usize);
     let state =
         SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();
@@ -482,6 +491,10 @@ impl Engine for DataFusion {
             let raw = Counted { table: from.clone(), keys: names, plain: passing, batches: kept, places };
             *self.counted.lock().unwrap_or_else(PoisonError::into_inner) = Some(raw);
         }
+        if let What::Table = what {
+            let mut report = self.told();
+            (report.distinct, report.passes) = (report.distinct + counted.rows as u64, report.passes + 1);
+        }
         for (i, field) in
             opened.schema.fields().iter().filter(|f| wanted.contains(f.name()) || plain.contains(f.name())).enumerate()
         {
@@ -513,6 +526,38 @@ impl Engine for DataFusion {
             self.persons(&opened, person)?;
         }
         Ok(too_much)
+    }
+
+    fn estimate_all(&self, tables: &[Asked], watcher: &dyn Watcher) -> Result<(), Problems> {
+        watcher.phase("estimating");
+        let (begun, mut all) = (Instant::now(), Report::default());
+        for Asked { table, options, wanted } in tables {
+            let opened = self.open(&self.context, table, options)?;
+            must_be_flat(&opened, wanted)?;
+            let (rows, distinct) = self.measured(&opened, wanted)?;
+            watcher.note(&format!("`{}`: {rows} records, about {distinct} distinct rows", table.display()));
+            (all.rows, all.expected, all.passes) = (all.rows + rows, all.expected + distinct, all.passes + 1);
+            all.bytes += distinct * each(wanted.len() as u64, false);
+        }
+        let Report { rows, expected, bytes, passes, .. } = all;
+        let allowed = {
+            let mut report = self.told();
+            (report.rows, report.expected, report.bytes, report.passes) = (rows, expected, bytes, passes);
+            report.allowed
+        };
+        let (needed, may) = (size(bytes), size(allowed));
+        let seconds = 2.0 * begun.elapsed().as_secs_f64();
+        watcher.note(&format!(
+            "together {needed} of {may} in this process, two passes over each, at least {seconds:.0} s"
+        ));
+        if self.settings.rows.map_or(bytes <= allowed, |rows| expected <= rows) {
+            return Ok(());
+        }
+        Err(Problem::new(format!(
+            "the tables have {rows} records and about {expected} distinct rows, which need about {needed} here; {may} are allowed"
+        ))
+        .hint(format!("give `--memory {}` or more, or people with fewer quasi-identifiers", size(2 * bytes + LEAST)))
+        .into())
     }
 
     fn values(

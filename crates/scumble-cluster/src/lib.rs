@@ -1,4 +1,4 @@
-//! `publish` and `check` for tables that do not fit into one process: Apache DataFusion counts them, in this process with a
+//! `publish`, `check` and `attack` for tables that do not fit into one process: Apache DataFusion counts them, in this process with a
 //! memory limit and a disk to spill to, or on a Ballista cluster.
 //!
 //! There is one code path. Everything asks a `SessionContext`, and only how that is made differs. What comes back is the
@@ -9,12 +9,15 @@
 //! - `code.rs` is a function that executors must know, for tables whose distinct rows do not fit.
 //! - `tables.rs` finds files, folders, globs and objects, and says how they are written.
 //! - `stores.rs` opens object stores with what the environment holds.
-//! - `roles.rs` runs a scheduler or an executor.
+//! - `refusals.rs` says what went wrong without what DataFusion quotes.
+//! - `roles.rs` runs a scheduler or an executor; `attentive.rs` lets executors stop when a job is cancelled.
 #![cfg(feature = "engine")]
 
+mod attentive;
 mod code;
 mod datafusion_engine;
 mod records;
+mod refusals;
 pub mod roles;
 mod stores;
 mod tables;

@@ -1,5 +1,6 @@
 //! The roles of a cluster, run by our own binary, so that client, scheduler and executors are of one version.
 
+use crate::attentive::Attentive;
 use crate::code;
 use crate::stores::Stores;
 use ballista_core::config::TaskSchedulingPolicy;
@@ -25,7 +26,7 @@ pub(crate) const MESSAGE: u32 = 256 << 20;
 const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 
 /// An executor says so often that it is there, in seconds.
-const HEARTBEAT: u64 = 2;
+pub(crate) const HEARTBEAT: u64 = 2;
 
 /// After so many seconds without a word it is taken for lost, and its work is given to others.
 const LOST: u64 = 12;
@@ -110,6 +111,7 @@ pub fn execute(role: &Executor) -> Result<(), Problems> {
     };
     let mut functions = BallistaFunctionRegistry::default();
     functions.scalar_functions.insert(code::NAME.into(), Arc::new(code::function()));
+    let address = format!("http://{}:{}", role.scheduler.0, role.scheduler.1);
     let config = ExecutorProcessConfig {
         bind_host: role.bind.to_string(),
         external_host: Some(role.host.clone().unwrap_or_else(|| role.bind.to_string())),
@@ -127,6 +129,7 @@ pub fn execute(role: &Executor) -> Result<(), Problems> {
         grpc_max_encoding_message_size: MESSAGE,
         override_runtime_producer: Some(Arc::new(make)),
         override_function_registry: Some(Arc::new(functions)),
+        override_execution_engine: Some(Arc::new(Attentive::new(address))),
         ..ExecutorProcessConfig::default()
     };
     if let Some(folder) = &role.folder {
@@ -152,11 +155,24 @@ impl log::Log for Log {
 
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
-            eprintln!("{}: {}", record.level().as_str().to_lowercase(), record.args());
+            let text = record.args().to_string();
+            eprintln!("{}: {}", record.level().as_str().to_lowercase(), told(record.level(), &text));
         }
     }
 
     fn flush(&self) {}
+}
+
+/// What may be told of a warning. Behind the first colon, or after "due to", stands the text of an error, which may quote data.
+fn told(level: log::Level, text: &str) -> &str {
+    match level {
+        log::Level::Error | log::Level::Warn if log::max_level() < log::LevelFilter::Debug => {
+            text.split(':').next().and_then(|text| text.split(" due to ").next()).unwrap_or(text)
+        }
+        // Plans of queries are told in several lines.
+        log::Level::Info if log::max_level() < log::LevelFilter::Debug => text.lines().next().unwrap_or(text),
+        _ => text,
+    }
 }
 
 fn listen() {

@@ -22,9 +22,19 @@ impl ObjectStoreRegistry for Stores {
             return Ok(store);
         }
         let refuse = |e: object_store::Error| DataFusionError::ObjectStore(Box::new(e));
-        let (store, _) = object_store::parse_url_opts(url, std::env::vars()).map_err(refuse)?;
+        let (store, _) = object_store::parse_url_opts(url, settings()).map_err(refuse)?;
         let store: Arc<dyn ObjectStore> = Arc::from(store);
         self.0.register_store(url, store.clone());
         Ok(store)
     }
+}
+
+/// What the environment says of object stores, and nothing else: `REGION` or `TOKEN` may mean something of another program, and
+/// the bucket is told by the address.
+fn settings() -> Vec<(String, String)> {
+    let of_stores = |name: &str| ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|prefix| name.starts_with(prefix));
+    let of_bucket =
+        |name: &str| name.contains("_BUCKET") && !name.contains("_BUCKET_KEY") || name.contains("_CONTAINER_NAME");
+    let variables = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+    variables.filter(|(name, _)| of_stores(name) && !of_bucket(name)).collect()
 }

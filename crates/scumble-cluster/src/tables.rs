@@ -2,6 +2,7 @@
 //!
 //! CSV is read as texts, by the dialect that the default engine would detect, so that both see the same cells.
 
+use crate::refusals::{Class, with_text};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
@@ -52,6 +53,10 @@ pub async fn open(
     let mut files: Vec<String> = listed.map_ok(|file| file.location.to_string()).try_collect().await.map_err(refuse)?;
     files.retain(|f| !f.rsplit('/').next().unwrap_or(f).starts_with(['.', '_']));
     files.sort();
+    if files.is_empty() && url.scheme() != "file" {
+        let missing = object_store::Error::NotFound { path: shown.to_string(), source: "no object begins so".into() };
+        return Err(refuse(missing.into()));
+    }
     let Some(first) = files.first() else {
         return Err(Problem::new(format!("`{shown}` has no files"))
             .hint("give a Parquet or CSV file, a folder of them, or a pattern")
@@ -123,13 +128,20 @@ fn texts(names: Vec<String>) -> SchemaRef {
     Arc::new(Schema::new(names.into_iter().map(|n| Field::new(n, DataType::Utf8, true)).collect::<Vec<_>>()))
 }
 
-/// A table that cannot be read; of an object store, why not in its own words.
+/// A table that cannot be read.
 fn unreadable(table: &Path, e: &datafusion::error::DataFusionError) -> Problems {
-    let problem = Problem::new(format!("`{}` cannot be read: {}", table.display(), e.strip_backtrace()));
-    if table.display().to_string().contains("://") {
-        return problem.hint("credentials and regions come from the environment, such as AWS_ACCESS_KEY_ID").into();
-    }
-    problem.into()
+    let (class, shown) = (Class::of(e), table.display().to_string());
+    let problem = Problem::new(format!("`{shown}` cannot be read: {}", class.words()));
+    let problem = match (class, shown.contains("://")) {
+        (Class::Missing, true) => problem.hint("check the bucket and the name; a prefix of several objects ends with `/`"),
+        (Class::Forbidden | Class::Unreachable | Class::Other, true) => problem.hint(
+            "credentials, region and endpoint come from the environment, such as AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, \
+             AWS_REGION and AWS_ENDPOINT_URL",
+        ),
+        (Class::Missing | Class::Forbidden, false) => problem.hint("check the path"),
+        _ => problem.hint(class.hint().unwrap_or("`SCUMBLE_LOG=debug` tells more, and may tell data")),
+    };
+    with_text(problem, &e.strip_backtrace()).into()
 }
 
 /// A column in a query.

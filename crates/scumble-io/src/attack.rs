@@ -2,10 +2,12 @@
 
 mod as_tests;
 mod conditions;
+mod counted;
 mod found;
 mod material;
 
 use crate::answer::VERSION;
+use crate::engine::{Engine, Report};
 use crate::freeform::{self, BreachNote};
 use crate::publisher::{Clock, Watcher, write_whole};
 pub use as_tests::Tests;
@@ -57,6 +59,8 @@ pub struct Options<'a> {
     pub show_values: bool,
     /// Makes what is sampled reproducible.
     pub seed: Option<u64>,
+    /// Who counts people and releases, if not this process.
+    pub engine: Option<&'a dyn Engine>,
     /// Who wants to know.
     pub watcher: &'a dyn Watcher,
 }
@@ -79,6 +83,9 @@ pub struct Attacked {
     pub conditions: Vec<Tested>,
     /// What the reader should know.
     pub warnings: Vec<String>,
+    /// What the engine did, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Report>,
     /// Seconds per phase: `read` (with locating people), each attack by its name, and `total`.
     pub seconds: BTreeMap<&'static str, f64>,
 }
@@ -165,8 +172,12 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
         policy: None,
         with: &options.with,
         fail_on: &options.fail_on,
+        engine: options.engine,
         watcher: options.watcher,
     };
+    if options.engine.is_some() {
+        counted::must_be_counts(options)?;
+    }
     let (said, for_others) = if names.is_empty() { freeform::is_said(&options.releases) } else { (false, true) };
     if said && !for_others {
         return freeform::attack(&alone);
@@ -221,6 +232,7 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
         failed: conditions.iter().filter(|t| t.met).map(Tested::words).collect(),
         conditions,
         warnings: material.warnings.iter().cloned().chain(skipped).collect(),
+        engine: options.engine.map(|e| e.report()),
         seconds: clock.seconds,
     })
 }

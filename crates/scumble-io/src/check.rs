@@ -6,7 +6,7 @@
 use crate::anatomized::{Tables, Told};
 use crate::answer::{Groups, Model, Number, PopulationUniques, Reason, Risks, VERSION, Worse};
 use crate::columns::{self, Column, Columns, ReadOptions};
-use crate::engine::{Engine, What};
+use crate::engine::{Asked, Engine, What};
 use crate::freeform::{self, FreeformNote};
 use crate::manifest::{self, ColumnNote, Manifest};
 use crate::origin;
@@ -564,9 +564,29 @@ pub(crate) fn must_be_release(folder: &Path) -> Result<(), Problems> {
 /// Reads a published release so that its values, and those that are named, mean something. Returns what the reader
 /// should know beside it.
 pub(crate) fn open(folder: &Path, named: Named<'_>, watcher: &dyn Watcher) -> Result<(Release, Vec<String>), Problems> {
+    open_on(None, folder, named, watcher)
+}
+
+/// The same; an engine may count the release.
+pub(crate) fn open_on(
+    engine: Option<&dyn Engine>,
+    folder: &Path,
+    named: Named<'_>,
+    watcher: &dyn Watcher,
+) -> Result<(Release, Vec<String>), Problems> {
     must_be_release(folder)?;
     let m = manifest::read(folder)?;
-    open_plan(&from_manifest(&m, folder)?, named, watcher)
+    open_plan(&from_manifest(&m, folder)?, engine, named, watcher)
+}
+
+/// What an engine will count of a release.
+pub(crate) fn asked(folder: &Path) -> Result<Asked, Problems> {
+    must_be_release(folder)?;
+    let m = manifest::read(folder)?;
+    let told = |c: &&ColumnNote| c.is_generalized() || (c.role == "sensitive" && m.anatomized.is_none());
+    let columns = m.columns.iter().filter(told).map(|c| c.name.clone());
+    let wanted = columns.chain(m.anatomized.as_ref().map(|a| a.group.clone())).collect();
+    Ok(Asked { table: folder.join(&m.data.file), options: manifest::read_options(&m), wanted })
 }
 
 /// The same for a table without a manifest, whose columns a policy explains.
@@ -580,12 +600,17 @@ pub(crate) fn open_table(
     // What was promised is not asked here, and guards are not published.
     plan.requirements.clear();
     plan.guards.clear();
-    open_plan(&plan, named, watcher)
+    open_plan(&plan, None, named, watcher)
 }
 
-fn open_plan(plan: &Plan, named: Named<'_>, watcher: &dyn Watcher) -> Result<(Release, Vec<String>), Problems> {
+fn open_plan(
+    plan: &Plan,
+    engine: Option<&dyn Engine>,
+    named: Named<'_>,
+    watcher: &dyn Watcher,
+) -> Result<(Release, Vec<String>), Problems> {
     watcher.phase("reading");
-    let files = read_tables(plan, None, watcher)?;
+    let files = read_tables(plan, engine, watcher)?;
     let others = |name: &str| {
         let rule = plan.quasi.iter().chain(&plan.sensitive).find(|w| w.name == name).and_then(|w| w.rule.as_ref());
         let labels = column(&files.records, name).map_or_else(|_| Vec::new(), |c| c.values.iter().collect());
@@ -606,7 +631,12 @@ pub(crate) struct Understood {
 }
 
 /// Reads a published release by its manifest or by a policy.
-pub(crate) fn open_by(folder: &Path, policy: Option<&Path>, watcher: &dyn Watcher) -> Result<Understood, Problems> {
+pub(crate) fn open_by(
+    folder: &Path,
+    policy: Option<&Path>,
+    engine: Option<&dyn Engine>,
+    watcher: &dyn Watcher,
+) -> Result<Understood, Problems> {
     must_be_release(folder)?;
     let m = manifest::read(folder)?;
     let source = Source::File(folder.join(&m.data.file));
@@ -619,7 +649,7 @@ pub(crate) fn open_by(folder: &Path, policy: Option<&Path>, watcher: &dyn Watche
         None => from_manifest(&m, folder)?,
     };
     watcher.phase("reading");
-    let files = read_tables(&plan, None, watcher)?;
+    let files = read_tables(&plan, engine, watcher)?;
     let meaning = Meaning { matters: true, together: false, others: &|_| Vec::new() };
     let release = understand(&plan, &files, &meaning)?;
     let altered = is_altered(&plan, &files).then(|| changed().message);

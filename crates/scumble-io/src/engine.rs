@@ -14,7 +14,7 @@ use scumble::policy::Policy;
 use scumble::problem::{Problem, Problems};
 use scumble::release::Form;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Counts tables.
 pub trait Engine: Sync {
@@ -31,6 +31,9 @@ pub trait Engine: Sync {
         passing: &Passing,
         watcher: &dyn Watcher,
     ) -> Result<Option<Problem>, Problems>;
+
+    /// Finds out how much some tables are, and says it. It is an error if their distinct rows are together more than may be here.
+    fn estimate_all(&self, tables: &[Asked], watcher: &dyn Watcher) -> Result<(), Problems>;
 
     /// The distinct values of columns, each by itself; what stands in one row does not belong together.
     fn values(
@@ -112,6 +115,16 @@ pub enum What<'a> {
     Table,
     /// A file that this process wrote, which nobody else need see.
     Written,
+}
+
+/// A table of which some columns will be counted.
+pub struct Asked {
+    /// Where it is.
+    pub table: PathBuf,
+    /// How it is written.
+    pub options: ReadOptions,
+    /// The columns.
+    pub wanted: Vec<String>,
 }
 
 /// Columns of an extract beside those that are counted.

@@ -3,6 +3,7 @@
 use crate::answer::{Number, VERSION};
 use crate::attack::{Adversary, Attacked, Outcome, Tested, conditions, given, test};
 use crate::check::{self, Understood};
+use crate::engine::Engine;
 use crate::publisher::{Clock, Watcher};
 use scumble::algorithm::Requirement;
 use scumble::attack::freeform::{ENTRY, Found, Freeform, words};
@@ -96,6 +97,8 @@ pub struct Options<'a> {
     pub with: &'a [String],
     /// Conditions on figures: if one is met, the answer is no.
     pub fail_on: &'a [String],
+    /// Who counts the releases, if not this process.
+    pub engine: Option<&'a dyn Engine>,
     /// Who wants to know.
     pub watcher: &'a dyn Watcher,
 }
@@ -116,6 +119,10 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
     if options.releases.is_empty() {
         return Err(Problem::new("there is no release to attack").hint("name one with `--release FOLDER`").into());
     }
+    if let Some(engine) = options.engine {
+        let asked = options.releases.iter().map(|folder| check::asked(folder)).collect::<Result<Vec<_>, _>>()?;
+        engine.estimate_all(&asked, options.watcher)?;
+    }
     let (attacks, warnings) = outcomes(options, &mut clock)?;
     let figures: Vec<_> = attacks.iter().map(|r: &Outcome| (r.attack.as_str(), &r.figures)).collect();
     let tested = test(&conditions, &figures)?;
@@ -127,6 +134,7 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
         conditions: tested,
         attacks,
         warnings,
+        engine: options.engine.map(|e| e.report()),
         seconds: clock.seconds,
     })
 }
@@ -135,7 +143,7 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
 pub(crate) fn outcomes(options: &Options<'_>, clock: &mut Clock) -> Result<(Vec<Outcome>, Vec<String>), Problems> {
     let (mut attacks, mut warnings) = (Vec::new(), Vec::new());
     for folder in options.releases {
-        let understood = check::open_by(folder, options.policy, options.watcher)?;
+        let understood = check::open_by(folder, options.policy, options.engine, options.watcher)?;
         clock.lap("read");
         options.watcher.phase(ENTRY.name);
         attacks.push(outcome(&understood, options)?);

@@ -93,6 +93,7 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
         failed: conditions.iter().filter(|t| t.met).map(Tested::words).collect(),
         conditions,
         warnings: carried.answer.warnings.clone(),
+        engine: None,
         seconds: clock.seconds,
     })
 }

@@ -212,6 +212,8 @@ impl Population {
         mut entry_of: Vec<u32>,
     ) -> Population {
         let mut tree = Vec::new();
+        // In an order that does not depend on that of the rows.
+        entries.sort_unstable_by(|a, b| (&a.places, a.sensitive).cmp(&(&b.places, b.sensitive)));
         if !entries.is_empty() {
             grow(&mut entries, 0, 0, &mut tree);
         }

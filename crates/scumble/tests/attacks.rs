@@ -4,6 +4,8 @@
 mod background;
 #[path = "attacks/cases.rs"]
 mod cases;
+#[path = "attacks/counting.rs"]
+mod counting;
 mod data;
 #[path = "attacks/definetti.rs"]
 mod definetti;

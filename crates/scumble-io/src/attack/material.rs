@@ -1,10 +1,10 @@
 //! What an attack is given, read from disk: releases, people, statements, the truth.
 
-use super::Options;
+use super::{Options, counted};
 use crate::check;
 use crate::columns::{self, Column, Columns, ReadOptions};
+use crate::engine::What;
 use crate::manifest;
-use crate::source::{read_register, to_register};
 use hashbrown::{HashMap, HashSet};
 use scumble::attack::facts::{self, Statement};
 use scumble::attack::{In, Knowledge, Scene};
@@ -42,16 +42,24 @@ pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
         }
     }
     let people = options.register.as_ref().or(options.truth.as_ref());
-    let table = people.map(|path| read_people(path, &quasi, &statements, options)).transpose()?;
-    if table.is_none() && !statements.is_empty() {
+    if people.is_none() && !statements.is_empty() {
         return Err(Problem::new("`--facts` are about people").hint("give `--register FILE`").into());
     }
-    let register = table.as_ref().map(|t| to_register(t, &[])).transpose()?;
+    let wanted = people.map(|path| people_columns(path, &quasi, &statements, options)).transpose()?;
+    let reference = options.reference.as_ref().map(|path| reference_columns(path, &quasi, options)).transpose()?;
+    if let Some(engine) = options.engine {
+        let tables = [people.zip(wanted.as_ref()), options.reference.as_ref().zip(reference.as_ref())];
+        let asked = tables.into_iter().flatten().map(|(path, names)| counted::asked(path, names.clone()));
+        counted::estimate(engine, asked.collect(), options)?;
+    }
+    let table = people.zip(wanted).map(|(path, names)| table(path, names, "reading the register", options));
+    let table = table.transpose()?;
+    let register = table.as_ref().map(counted::register).transpose()?;
     let mut warnings = Vec::new();
     let mut releases = Vec::new();
     for folder in &options.releases {
         let named = |name: &str, _: Option<&Rule>, _: &[&str]| texts(register.as_ref(), name);
-        let (release, more) = check::open(folder, &named, options.watcher)?;
+        let (release, more) = check::open_on(options.engine, folder, &named, options.watcher)?;
         warnings.extend(more);
         releases.push((folder.display().to_string(), release));
     }
@@ -63,16 +71,15 @@ pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
             Some(Knowledge {
                 register,
                 membership: options.membership,
-                told: told_membership(table, options)?,
+                told: told_membership(table, register, options)?,
                 apart: facts::apart(&rows),
             })
         }
         _ => None,
     };
     let mut scene = Scene::new(releases, options.attribute.as_deref(), knowledge.as_ref(), seed(options))?;
-    if let Some(path) = &options.reference {
-        options.watcher.phase("reading the reference");
-        scene.reference = Some(read_register(path, &[], &|done, total| options.watcher.at(done, total))?);
+    if let Some((path, names)) = options.reference.as_ref().zip(reference) {
+        scene.reference = Some(counted::register(&self::table(path, names, "reading the reference", options)?)?);
     }
     if scene.people.is_some() {
         scene.known = facts::known(&statements, &rows, &scene)?;
@@ -84,6 +91,10 @@ pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
     let names = names.map(Arc::new);
     if let Some(names) = names.clone() {
         scene.name = Box::new(move |row| names.values.get(names.codes[row]).to_owned());
+    }
+    if options.engine.is_some() && scene.people.is_some() {
+        scene.name = Box::new(|_| "somebody".into());
+        warnings.push("people were counted: who is most at risk is not listed".into());
     }
     Ok(Material { scene, names, truth, warnings })
 }
@@ -107,14 +118,41 @@ fn read_facts(path: &Path) -> Result<Vec<Statement>, Problems> {
     })
 }
 
-/// Reads the columns of a register that matter.
-fn read_people(
+fn header(path: &Path, options: &Options<'_>) -> Result<Vec<String>, Problems> {
+    match options.engine {
+        Some(engine) => engine.header(path, &ReadOptions::default()),
+        None => columns::header(path, &ReadOptions::default()),
+    }
+}
+
+/// Reads or counts columns of a table of people.
+fn table(path: &Path, names: Vec<String>, phase: &'static str, options: &Options<'_>) -> Result<Columns, Problems> {
+    options.watcher.phase(phase);
+    let read = ReadOptions::default();
+    match options.engine {
+        Some(engine) => engine.count(path, &read, &names, What::Table, options.watcher),
+        None => columns::read(path, &read, Some(&names), &|done, total| options.watcher.at(done, total)),
+    }
+}
+
+/// The columns of a reference that matter.
+fn reference_columns(path: &Path, quasi: &[String], options: &Options<'_>) -> Result<Vec<String>, Problems> {
+    let mut names = header(path, options)?;
+    if options.engine.is_some() {
+        let attribute = counted::attribute(options)?;
+        names.retain(|n| quasi.contains(n) || *n == attribute || n == scumble::register::PEOPLE);
+    }
+    Ok(names)
+}
+
+/// The columns of a register that matter.
+fn people_columns(
     path: &Path,
     quasi: &[String],
     statements: &[Statement],
     options: &Options<'_>,
-) -> Result<Columns, Problems> {
-    let header = columns::header(path, &ReadOptions::default())?;
+) -> Result<Vec<String>, Problems> {
+    let header = header(path, options)?;
     let mut problems = Problems::default();
     let asked = options.name.iter().chain(&options.members).cloned().chain(facts::columns(statements));
     let asked: Vec<String> = asked.collect();
@@ -137,8 +175,17 @@ fn read_people(
     if header.iter().any(|n| n == scumble::register::PEOPLE) {
         names.push(scumble::register::PEOPLE.into());
     }
-    options.watcher.phase("reading the register");
-    columns::read(path, &ReadOptions::default(), Some(&names), &|done, total| options.watcher.at(done, total))
+    // What was counted has no rows that could be found again in the truth: it is counted with the people.
+    if options.engine.is_some() && options.truth.is_some() {
+        let attribute = counted::attribute(options)?;
+        if !header.contains(&attribute) {
+            return Err(no_truth(path, &attribute, &header));
+        }
+        if !names.contains(&attribute) {
+            names.push(attribute);
+        }
+    }
+    Ok(names)
 }
 
 /// People must be named once, and have values that the releases' taxonomies know.
@@ -148,6 +195,7 @@ fn check_people(
     options: &Options<'_>,
 ) -> Result<(), Problems> {
     let mut problems = Problems::default();
+    let weight = |row: usize| register.weights.get(row).copied().unwrap_or(1);
     let column = |name: &str| register.columns.iter().find(|c| c.name == name);
     if let Some(c) = options.name.as_deref().and_then(column) {
         let mut seen = HashSet::new();
@@ -162,7 +210,13 @@ fn check_people(
             let Some(c) = column(&attribute.name) else { continue };
             let known = |t: &String| attribute.taxonomy.find(t).is_some() || attribute.taxonomy.leaf_below(t).is_some();
             let outside: Vec<bool> = c.texts.iter().map(|t| !known(t)).collect();
-            let people = c.codes.iter().filter(|&&code| outside[code as usize]).count();
+            let people: u64 = c
+                .codes
+                .iter()
+                .enumerate()
+                .filter(|(_, code)| outside[**code as usize])
+                .map(|(row, _)| weight(row))
+                .sum();
             let is_given = release.shape != scumble::release::Shape::Representatives;
             if people > 0 && is_given {
                 let values = outside.iter().filter(|o| **o).count();
@@ -180,7 +234,11 @@ fn check_people(
 }
 
 /// What the register says about everybody's membership, by release.
-fn told_membership(table: &Columns, options: &Options<'_>) -> Result<Vec<Option<Vec<In>>>, Problems> {
+fn told_membership(
+    table: &Columns,
+    register: &Register,
+    options: &Options<'_>,
+) -> Result<Vec<Option<Vec<In>>>, Problems> {
     if options.members.is_empty() {
         return Ok(Vec::new());
     }
@@ -201,7 +259,9 @@ fn told_membership(table: &Columns, options: &Options<'_>) -> Result<Vec<Option<
             _ => None,
         };
         let words: Vec<Option<In>> = column.values.iter().map(word).collect();
-        let strange = column.codes.iter().filter(|&&c| words[c as usize].is_none()).count();
+        let weight = |row: usize| register.weights.get(row).copied().unwrap_or(1);
+        let strange = column.codes.iter().enumerate().filter(|(_, c)| words[**c as usize].is_none());
+        let strange: u64 = strange.map(|(row, _)| weight(row)).sum();
         if strange > 0 {
             let message =
                 format!("column `{name}` of the register says something else than yes or no for {strange} people");
@@ -220,13 +280,17 @@ fn read_truth(
     scene: &Scene,
     options: &Options<'_>,
 ) -> Result<Vec<Option<u32>>, Problems> {
-    let header = columns::header(path, &ReadOptions::default())?;
     let attribute = &scene.attribute;
+    let code: HashMap<&str, u32> = scene.values.iter().map(String::as_str).zip(0..).collect();
+    if options.engine.is_some() {
+        let values = people.columns.iter().find(|c| c.name == *attribute);
+        let values = values.ok_or_else(|| Problem::new(format!("`{attribute}` was not counted")))?;
+        let codes: Vec<Option<u32>> = values.values.iter().map(|v| code.get(v).copied()).collect();
+        return Ok(values.codes.iter().map(|&c| codes[c as usize]).collect());
+    }
+    let header = columns::header(path, &ReadOptions::default())?;
     if !header.contains(attribute) {
-        let hint = did_you_mean(attribute, header.iter().map(String::as_str));
-        return Err(Problem::new(format!("the truth `{}` has no column `{attribute}`", path.display()))
-            .hint(hint)
-            .into());
+        return Err(no_truth(path, attribute, &header));
     }
     let mut wanted = vec![attribute.clone()];
     wanted.extend(options.name.clone().filter(|n| header.contains(n)));
@@ -235,7 +299,6 @@ fn read_truth(
         columns::read(path, &ReadOptions::default(), Some(&wanted), &|done, total| options.watcher.at(done, total))?;
     let column = |name: &str| read.columns.iter().find(|c| c.name == name);
     let Some(values) = column(attribute) else { return Ok(Vec::new()) };
-    let code: HashMap<&str, u32> = scene.values.iter().map(String::as_str).zip(0..).collect();
     let codes: Vec<Option<u32>> = values.values.iter().map(|v| code.get(v).copied()).collect();
     let of_row = |row: usize| codes[values.codes[row] as usize];
     let same = options.register.as_ref().is_none_or(|register| register == path);
@@ -254,4 +317,9 @@ fn read_truth(
     }
     let of_person = |code: &u32| row_of.get(here.values.get(*code)).and_then(|&row| of_row(row));
     Ok(here.codes.iter().map(of_person).collect())
+}
+
+fn no_truth(path: &Path, attribute: &str, header: &[String]) -> Problems {
+    let problem = Problem::new(format!("the truth `{}` has no column `{attribute}`", path.display()));
+    problem.hint(did_you_mean(attribute, header.iter().map(String::as_str))).into()
 }

@@ -254,9 +254,9 @@ impl Change {
     fn words(&self, scene: &Scene, row: u32) -> String {
         let Belief { value, prior, posterior } = &self.beliefs[self.about];
         format!(
-            "the largest change is about row {} of the register, in the class {}: {} = {} is believed with {} before and {} \
+            "the largest change is about {} of the register, in the class {}: {} = {} is believed with {} before and {} \
              after",
-            row + 1,
+            (scene.name)(row as usize),
             scene.releases[self.release].shown(self.group as usize),
             scene.attribute,
             scene.values[*value as usize],

@@ -15,6 +15,7 @@
 //! share of those whom the conditions describe.
 
 use super::Scene;
+use super::scene::ordered;
 use crate::catalogue::did_you_mean;
 use crate::exact::Ratio;
 use crate::inference::Known;
@@ -152,7 +153,10 @@ pub fn rows(statements: &[Statement], register: &Register) -> Result<Vec<Vec<boo
 /// The number of the combination of statements that each row is meant by: rows of different numbers are no longer alike.
 pub fn apart(rows: &[Vec<bool>]) -> Option<Vec<u32>> {
     let people = rows.first()?.len();
-    Some(number_tuples_of(people, &vec![2; rows.len()], |statement, row| rows[statement][row].into()).0)
+    let (number_of, firsts) =
+        number_tuples_of(people, &vec![2; rows.len()], |statement, row| rows[statement][row].into());
+    let combination = |row: u32| rows.iter().map(move |statement| statement[row as usize]);
+    Some(ordered(number_of, firsts, |a, b| combination(a).cmp(combination(b))).0)
 }
 
 /// The statements about the kinds of people of a scene, as the inference engine takes them.

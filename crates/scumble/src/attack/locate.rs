@@ -170,6 +170,17 @@ fn gather(mut found: Vec<(u32, Candidate)>, population: &Population, rows: usize
             sets.len() as u32 - 1
         });
     }
-    let set_of = (0..rows).map(|row| population.entry_of(row).map_or(0, |e| of_entry[e])).collect();
+    let set_of: Vec<u32> = (0..rows).map(|row| population.entry_of(row).map_or(0, |e| of_entry[e])).collect();
+    in_order(sets, set_of)
+}
+
+/// The same with the sets by what is in them, so that the order of the register's rows does not matter.
+fn in_order(mut sets: Vec<Vec<Candidate>>, mut set_of: Vec<u32>) -> Whereabouts {
+    let mut order: Vec<u32> = (0..sets.len() as u32).collect();
+    order.par_sort_unstable_by(|&a, &b| sets[a as usize].cmp(&sets[b as usize]));
+    let mut number = vec![0u32; sets.len()];
+    order.iter().zip(0..).for_each(|(&set, i)| number[set as usize] = i);
+    set_of.par_iter_mut().for_each(|set| *set = number[*set as usize]);
+    sets.par_sort_unstable();
     Whereabouts { sets, set_of }
 }

@@ -5,6 +5,7 @@
 
 use crate::catalogue::Entry;
 use crate::problem::Problem;
+use std::collections::BTreeMap;
 
 mod attribute_linkage;
 mod bayes;
@@ -226,19 +227,23 @@ impl Beliefs {
 /// How right the beliefs are: `truth` is the value of each row of the register, where it is known.
 pub fn score(crowd: &Crowd, beliefs: &Beliefs, truth: &[Option<u32>]) -> Vec<Figure> {
     let (mut known, mut right, mut certain, mut wrong, mut excluded, mut sum) = (0u64, 0.0, 0u64, 0u64, 0u64, 0.0);
-    for (&kind, truth) in crowd.kind_of.iter().zip(truth) {
-        let (Some(truth), Some((_, p))) = (*truth, beliefs.best(kind as usize)) else { continue };
-        known += 1;
+    let mut pairs: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for ((row, &kind), truth) in crowd.kind_of.iter().enumerate().zip(truth) {
+        truth.iter().for_each(|&truth| *pairs.entry((kind, truth)).or_default() += crowd.people_of(row));
+    }
+    for ((kind, truth), people) in pairs {
+        let Some((_, p)) = beliefs.best(kind as usize) else { continue };
+        known += people;
         let values = beliefs.of(kind as usize);
         let believed = values.iter().find(|(v, _)| *v == truth).map(|&(_, p)| p);
         // Values that are equally likely share the guess.
         let likeliest = values.iter().filter(|(_, q)| *q == p).count();
-        right += if believed == Some(p) { 1.0 / likeliest as f64 } else { 0.0 };
-        sum += believed.unwrap_or(0.0);
+        right += if believed == Some(p) { people as f64 / likeliest as f64 } else { 0.0 };
+        sum += people as f64 * believed.unwrap_or(0.0);
         match (values.len(), believed) {
-            (1, Some(_)) => certain += 1,
-            (1, None) => wrong += 1,
-            (_, None) => excluded += 1,
+            (1, Some(_)) => certain += people,
+            (1, None) => wrong += people,
+            (_, None) => excluded += people,
             _ => (),
         }
     }

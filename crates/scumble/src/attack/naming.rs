@@ -74,4 +74,9 @@ impl Names for Naming<'_> {
     fn located(&self, kind: u32) -> Vec<Located> {
         self.scene.located(kind as usize)
     }
+
+    fn order(&self, kind: u32) -> u32 {
+        let kinds = self.scene.people.as_ref().map_or(&[][..], |c| &c.kinds);
+        kinds.get(kind as usize).map_or(u32::MAX, |alike| alike.row)
+    }
 }

@@ -8,6 +8,7 @@ use crate::release::{Release, Shape};
 use crate::table::number_tuples;
 use hashbrown::HashMap;
 use rayon::prelude::*;
+use std::cmp::Ordering;
 
 /// The releases under attack and what the adversary knows besides.
 pub struct Scene {
@@ -85,7 +86,7 @@ pub struct Crowd {
     pub register: Register,
     /// The kind of each row of the register.
     pub kind_of: Vec<u32>,
-    /// People who are alike: the same candidates in every release.
+    /// People who are alike: the same candidates in every release. Their order does not depend on that of the rows.
     pub kinds: Vec<Alike>,
     /// Where everybody is, by release.
     pub whereabouts: Vec<Whereabouts>,
@@ -316,6 +317,21 @@ fn wanted(releases: &[(String, Release)], attribute: Option<&str>) -> Result<Str
     }
 }
 
+/// Numbers of tuples and the first record of each, as [`number_tuples`] gives them, in an order of the tuples instead of their
+/// first appearance: what comes of a register does not depend on the order of its rows.
+pub(super) fn ordered(
+    mut number_of: Vec<u32>,
+    firsts: Vec<u32>,
+    compare: impl Fn(u32, u32) -> Ordering + Sync,
+) -> (Vec<u32>, Vec<u32>) {
+    let mut order: Vec<u32> = (0..firsts.len() as u32).collect();
+    order.par_sort_unstable_by(|&a, &b| compare(firsts[a as usize], firsts[b as usize]));
+    let mut number = vec![0u32; firsts.len()];
+    order.iter().zip(0..).for_each(|(&old, new)| number[old as usize] = new);
+    number_of.par_iter_mut().for_each(|n| *n = number[*n as usize]);
+    (number_of, order.iter().map(|&old| firsts[old as usize]).collect())
+}
+
 impl Crowd {
     fn new(views: &[View], knowledge: &Knowledge<'_>) -> Result<Crowd, Problems> {
         let register = knowledge.register;
@@ -363,6 +379,8 @@ impl Crowd {
         }
         let slices: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
         let (kind_of, firsts) = number_tuples(&slices, &sizes);
+        let tuple = |row: u32| slices.iter().map(move |column| column[row as usize]);
+        let (kind_of, firsts) = ordered(kind_of, firsts, |a, b| tuple(a).cmp(tuple(b)));
         let places = |&row: &u32| {
             (0..views.len()).map(|r| (whereabouts[r].set_of[row as usize], is_in(r, row as usize))).collect()
         };
@@ -376,7 +394,7 @@ impl Crowd {
     /// The same, with the people of every kind counted.
     fn counted(mut self) -> Crowd {
         for (row, &kind) in self.kind_of.iter().enumerate() {
-            self.kinds[kind as usize].people += self.register.weights.get(row).copied().unwrap_or(1);
+            self.kinds[kind as usize].people += self.people_of(row);
         }
         self
     }
@@ -389,6 +407,14 @@ impl Crowd {
         let sizes: Vec<u64> =
             [self.kinds.len() as u64].into_iter().chain(columns.iter().map(|c| c.texts.len() as u64)).collect();
         let (kind_of, firsts) = number_tuples(&slices, &sizes);
+        let tuple = |row: u32| {
+            let texts = columns.iter().map(move |c| c.texts[c.codes[row as usize] as usize].as_str());
+            (self.kind_of[row as usize], texts)
+        };
+        let (kind_of, firsts) = ordered(kind_of, firsts, |a, b| {
+            let ((a, mine), (b, theirs)) = (tuple(a), tuple(b));
+            a.cmp(&b).then_with(|| mine.cmp(theirs))
+        });
         let kind = |&row: &u32| {
             let places = self.kinds[self.kind_of[row as usize] as usize].places.clone();
             Alike { people: 0, places, row }
@@ -396,6 +422,11 @@ impl Crowd {
         let kinds = firsts.iter().map(kind).collect();
         let (known, register, whereabouts) = (self.known.clone(), self.register.clone(), self.whereabouts.clone());
         Crowd { membership: self.membership, known, register, kind_of, kinds, whereabouts }.counted()
+    }
+
+    /// How many people a row of the register stands for.
+    pub fn people_of(&self, row: usize) -> u64 {
+        self.register.weights.get(row).copied().unwrap_or(1)
     }
 
     /// Number of people.

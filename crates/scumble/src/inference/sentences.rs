@@ -21,6 +21,10 @@ pub trait Names {
     fn known(&self, statement: u32) -> String;
     /// Where the people of a kind are, for each release.
     fn located(&self, kind: u32) -> Vec<Located>;
+    /// Who is named before whom: kinds by rising numbers.
+    fn order(&self, kind: u32) -> u32 {
+        kind
+    }
 }
 
 /// People who are named one by one, before "and so many others".
@@ -322,6 +326,8 @@ impl Teller<'_> {
 
     fn people(&self, kinds: &[u32]) -> People {
         let everybody = |&k: &u32| (0..self.program.evidence().kinds()[k as usize].people).map(move |i| (k, i));
+        let mut kinds = kinds.to_vec();
+        kinds.sort_by_key(|&kind| self.names.order(kind));
         let mut people = kinds.iter().flat_map(everybody);
         let named: Vec<String> = people.by_ref().take(NAMED + 1).map(|(k, i)| self.names.person(k, i)).collect();
         let others = people.count();

@@ -1,0 +1,85 @@
+//! An attack on people and releases that an engine counts: distinct rows, and how many people each stands for.
+
+use super::Options;
+use crate::check;
+use crate::columns::ReadOptions;
+use crate::engine::{Asked, Engine};
+use crate::manifest;
+use crate::source::to_register;
+use scumble::problem::{Problem, Problems};
+use scumble::register::Register;
+
+/// What only the default engine can do; said before anything is read.
+pub(super) fn must_be_counts(options: &Options<'_>) -> Result<(), Problems> {
+    let mut problems = Problems::default();
+    let single = [
+        ("--name", options.name.is_some()),
+        ("--people", options.people.is_some()),
+        ("--top", options.top > 0),
+        ("--show-values", options.show_values),
+    ];
+    for (option, _) in single.iter().filter(|(_, given)| *given) {
+        let problem =
+            Problem::new(format!("`{option}` is about single persons, and the engine brings only distinct rows"));
+        problems.push(problem.hint(format!("leave out `--engine` and `--cluster`, or leave out `{option}`")));
+    }
+    let apart =
+        options.register.as_ref().zip(options.truth.as_ref()).is_some_and(|(register, truth)| register != truth);
+    if apart {
+        let message = "the truth is another table than the register, and the engine does not know who is who";
+        let hint =
+            "give `--truth` alone, a table with the quasi-identifiers too, or leave out `--engine` and `--cluster`";
+        problems.push(Problem::new(message).hint(hint));
+    }
+    problems.or(())
+}
+
+/// The sensitive attribute, from the manifests: it is counted with the people, so it must be known before.
+pub(super) fn attribute(options: &Options<'_>) -> Result<String, Problems> {
+    if let Some(name) = &options.attribute {
+        return Ok(name.clone());
+    }
+    let mut shared: Option<Vec<String>> = None;
+    for folder in &options.releases {
+        let sensitive = manifest::read(folder)?.columns.into_iter().filter(|c| c.role == "sensitive");
+        let names: Vec<String> = sensitive.map(|c| c.name).collect();
+        shared = Some(shared.map_or(names.clone(), |s| s.into_iter().filter(|n| names.contains(n)).collect()));
+    }
+    match shared.unwrap_or_default().as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(Problem::new("the releases have no sensitive attribute in common")
+            .hint("attack releases that tell something about the same attribute")
+            .into()),
+        several => {
+            let names: Vec<String> = several.iter().map(|n| format!("`{n}`")).collect();
+            let message = format!("which sensitive attribute: {}?", names.join(", "));
+            Err(Problem::new(message).hint("say `--attribute NAME`").into())
+        }
+    }
+}
+
+/// Asks the engine how much all tables are, before one of them is counted.
+pub(super) fn estimate(engine: &dyn Engine, tables: Vec<Asked>, options: &Options<'_>) -> Result<(), Problems> {
+    let releases = options.releases.iter().map(|folder| check::asked(folder)).collect::<Result<Vec<_>, _>>()?;
+    engine.estimate_all(&tables.into_iter().chain(releases).collect::<Vec<_>>(), options.watcher)
+}
+
+/// A table of people.
+pub(super) fn asked(table: &std::path::Path, wanted: Vec<String>) -> Asked {
+    Asked { table: table.to_path_buf(), options: ReadOptions::default(), wanted }
+}
+
+/// A table that was read or counted, as a register. What was counted stands for so many people, each of which may stand for
+/// several.
+pub(super) fn register(table: &crate::columns::Columns) -> Result<Register, Problems> {
+    let mut register = to_register(table, &[])?;
+    let Some(rows) = &table.weights else { return Ok(register) };
+    if register.weights.is_empty() {
+        register.weights = rows.clone();
+        return Ok(register);
+    }
+    for (people, rows) in register.weights.iter_mut().zip(rows) {
+        *people = people.checked_mul(*rows).ok_or_else(|| Problem::new("the register stands for too many people"))?;
+    }
+    Ok(register)
+}
