@@ -117,7 +117,9 @@ pub struct Sampled {
     pub unsettled: u64,
     /// Outcomes that are possible and that no world had. Their error allows for one.
     pub unseen: u64,
-    /// As many independent worlds would give an estimate of the same error, for the outcome with the fewest.
+    /// As many independent worlds would give an estimate of the same error, for the outcome with the fewest. Four chains
+    /// that never move and disagree show 21, because their means are believed only as far as chance does not explain them:
+    /// so low a figure says that they have not mixed, not that 21 worlds were drawn.
     pub effective: f64,
 }
 
