@@ -341,7 +341,8 @@ fn the_best_levels_are_found_from_counts() {
             let text = place.publish("b", &[&DATAFUSION[..], &["--rows-at-once", rows]].concat());
             assert!(text.contains("level by level"), "{text}");
             place.same("a", "b");
-            let too_few = [&["publish", "policy.toml", "--to", "c"], &DATAFUSION[..], &["--rows-at-once", "1"]].concat();
+            let too_few =
+                [&["publish", "policy.toml", "--to", "c"], &DATAFUSION[..], &["--rows-at-once", "1"]].concat();
             let text = place.expect(1, &too_few);
             assert!(text.contains("cannot be found out here") && text.contains("--memory"), "{text}");
         }
@@ -362,14 +363,14 @@ fn told(place: &Place, release: &str) -> serde_json::Value {
     };
     let (manifest, certificate) = (read("manifest.json"), read("certificate.json"));
     assert!(certificate["singling_out"]["classes"].as_u64() > Some(1), "{certificate}");
-    serde_json::json!([manifest["classes"], manifest["columns"], manifest["data"]["rows"],
-        certificate["singling_out"]])
+    serde_json::json!([manifest["classes"], manifest["columns"], manifest["data"]["rows"], certificate["singling_out"]])
 }
 
 #[test]
 fn anatomy_does_without_the_quasi_identifiers() {
     for format in ["csv", "parquet"] {
-        let place = Place::hospital(600, |p| anatomized(&p).replace("format = \"csv\"", &format!("format = \"{format}\"")));
+        let place =
+            Place::hospital(600, |p| anatomized(&p).replace("format = \"csv\"", &format!("format = \"{format}\"")));
         let few = [&DATAFUSION[..], &["--rows-at-once", "50"]].concat();
         place.publish("a", &[]);
         let text = place.publish("b", &few);

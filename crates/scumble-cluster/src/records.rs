@@ -48,6 +48,12 @@ pub fn folder(under: Option<&Path>) -> Result<PathBuf, Problems> {
 }
 
 impl Counted {
+    /// Whether the table has a line for every record: where the records of a distinct row go to many classes, ranges of them
+    /// would have to be compared with each other.
+    fn one_by_one(&self, shares: &[Share]) -> bool {
+        shares.len() > 4 * self.places.len()
+    }
+
     /// Writes the table: the cells of a distinct row, which of its records, their class and their row.
     pub fn members(&self, shares: &[Share], folder: &Path) -> Result<PathBuf, Problems> {
         let failed = |e: &dyn std::fmt::Display| Problem::new(format!("the table of classes cannot be written: {e}"));
@@ -73,7 +79,17 @@ impl Counted {
         let file = File::create(&path).map_err(|e| failed(&scumble_io::describe(&e)))?;
         let mut writer = ArrowWriter::try_new(file, schema.clone(), None).map_err(|e| failed(&e))?;
         let mut used = vec![0u64; self.places.len()];
+        let one_by_one = self.one_by_one(shares);
+        let single = |s: &Share| std::iter::repeat_n(Share { count: 1, ..*s }, s.count as usize);
         for shares in shares.chunks(LINES) {
+            let singles: Vec<Share>;
+            let shares = match one_by_one {
+                true => {
+                    singles = shares.iter().flat_map(single).collect();
+                    &singles[..]
+                }
+                false => shares,
+            };
             let at = UInt32Array::from_iter_values(shares.iter().map(|s| self.places[s.line as usize]));
             let mut columns: Vec<ArrayRef> = Vec::new();
             for column in &whole.columns()[..self.keys.len()] {
@@ -125,8 +141,10 @@ impl Counted {
             false => inner,
         };
         let mut on: Vec<String> = keys.iter().map(|k| format!("(s.{k} IS NOT DISTINCT FROM m.{k})")).collect();
-        if divided {
-            on.push("s.n > m.above AND s.n <= m.upto".into());
+        match (divided, self.one_by_one(shares)) {
+            (true, true) => on.push("s.n = m.upto".into()),
+            (true, false) => on.push("s.n > m.above AND s.n <= m.upto".into()),
+            (false, _) => {}
         }
         let plain: String = (0..self.plain.len()).map(|i| format!(", s.p{i}")).collect();
         let on = on.join(" AND ");

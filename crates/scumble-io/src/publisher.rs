@@ -168,7 +168,8 @@ pub(crate) fn carry_out(mut policy: Policy, how: &How<'_>, clock: &mut Clock) ->
             }
         }
     };
-    if let (Some((engine, watcher)), Outcome::Made(made), false) = (elsewhere, &mut outcome, extract.outside.is_empty()) {
+    if let (Some((engine, watcher)), Outcome::Made(made), false) = (elsewhere, &mut outcome, extract.outside.is_empty())
+    {
         let options = source::read_options(&policy);
         let sizes = engine.sizes(crate::origin::file(&source)?, &options, &extract.outside, watcher)?;
         made.release.counted = Some(sizes);

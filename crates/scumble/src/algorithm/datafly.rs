@@ -61,7 +61,8 @@ impl Algorithm for Datafly {
         if table.rows() == 0 {
             return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
         }
-        let limit = if self.0.word("limit") == "k" { goal.least() } else { full_domain::limit(&self.0, table.records()) };
+        let limit =
+            if self.0.word("limit") == "k" { goal.least() } else { full_domain::limit(&self.0, table.records()) };
         let lattice = Lattice::new(table, goal, limit);
         let top = lattice.frame.top();
         let steps = top.iter().sum::<usize>() as u64 + 1;

@@ -593,8 +593,7 @@ impl Cells {
             suppressed += fixed(if metric == "gcp" { 1.0 } else { cell(t.levels(), t.root()) });
             let leaves = |level| (0..t.leaves() as u32).map(move |leaf| fixed(cell(level, t.at_level(leaf, level))));
             let at_levels: Vec<Vec<u64>> = (0..=t.levels()).map(|level| leaves(level).collect()).collect();
-            let sum =
-                |losses: &Vec<u64>| losses.iter().zip(counts).map(|(&x, &n)| u128::from(x) * u128::from(n)).sum();
+            let sum = |losses: &Vec<u64>| losses.iter().zip(counts).map(|(&x, &n)| u128::from(x) * u128::from(n)).sum();
             total.push(at_levels.iter().map(sum).collect());
             loss.push(at_levels);
         }

@@ -204,7 +204,9 @@ impl<'a> Search<'a> {
             };
             let high = kept.map(|first| batch[first]);
             range.retain(|&rank| {
-                low.is_none_or(|low| rank > low) && high.is_none_or(|high| rank < high) && !self.found.known[rank.2].settled
+                low.is_none_or(|low| rank > low)
+                    && high.is_none_or(|high| rank < high)
+                    && !self.found.known[rank.2].settled
             });
         }
     }

@@ -117,10 +117,7 @@ fn too_small(goal: &Goal<'_>, sizes: &[(u64, u64)]) -> u64 {
 fn undecided(nodes: &Nodes, node: usize, goal: &Goal<'_>, why: Problem) -> Problem {
     let levels = goal.quasi.iter().zip(nodes.levels(node)).map(|(a, level)| format!("`{}` {level}", a.name));
     let levels: Vec<String> = levels.collect();
-    let message = format!(
-        "whether the levels {} keep the models cannot be found out here: {}",
-        levels.join(", "),
-        why.message
-    );
+    let message =
+        format!("whether the levels {} keep the models cannot be found out here: {}", levels.join(", "), why.message);
     Problem { message, ..why }
 }
