@@ -17,9 +17,12 @@ struct Counting<'a> {
     brought: usize,
 }
 
+/// Quasi-identifiers and sensitive attributes of a row.
+type Row = (Vec<u32>, Vec<u32>);
+
 impl Counting<'_> {
     /// The rows as they are shown: quasi-identifiers, sensitive attributes, how many records.
-    fn shown(&self, recoding: &Recoding, sensitive: bool) -> BTreeMap<(Vec<u32>, Vec<u32>), u32> {
+    fn shown(&self, recoding: &Recoding, sensitive: bool) -> BTreeMap<Row, u32> {
         let mut rows = BTreeMap::new();
         for row in 0..self.table.rows() {
             let quasi = self.table.quasi_codes.iter().zip(recoding).map(|(c, codes)| codes[c[row] as usize]).collect();
@@ -40,7 +43,7 @@ impl Counter for Counting<'_> {
         assert!(rows.len() as u64 <= self.most, "{} rows were brought, {} fit", rows.len(), self.most);
         self.brought += 1;
         let (quasi, sensitive) = (self.table.quasi.len(), self.table.sensitive.len());
-        let column = |of: &dyn Fn(&(Vec<u32>, Vec<u32>)) -> u32| rows.keys().map(of).collect::<Vec<u32>>();
+        let column = |of: &dyn Fn(&Row) -> u32| rows.keys().map(of).collect::<Vec<u32>>();
         Ok(Table {
             quasi_codes: (0..quasi).map(|d| column(&|(q, _)| q[d])).collect(),
             sensitive_codes: (0..sensitive).map(|i| column(&|(_, s)| s[i])).collect(),
