@@ -154,8 +154,10 @@ impl Place {
             let manifest = self.manifest(&format!("out/{folder}"));
             let id = manifest["id"].as_str().expect("a release has a number");
             let published = told.published.get(id).unwrap_or_else(|| panic!("out/{folder} has no entry: {listed}"));
-            let data = fs::read(self.path(&format!("out/{folder}/data.csv"))).expect("the data");
-            assert_eq!(sha256(&data), published.sha256, "out/{folder}");
+            let read =
+                |name: &str| fs::read(self.path(&format!("out/{folder}/{name}"))).expect("a file of the release");
+            assert_eq!(sha256(&read("manifest.json")), published.sha256, "out/{folder}");
+            assert_eq!(manifest["data"]["sha256"], sha256(&read("data.csv")), "out/{folder}");
         }
         for (id, published) in &told.published {
             let manifest = self.manifest(&published.folder);
