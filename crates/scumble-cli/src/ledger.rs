@@ -264,7 +264,7 @@ fn shown(a: &Shown) -> String {
         vec!["id".into(), a.id.clone()],
     ];
     rows.extend(l.publisher.iter().map(|p| vec!["publisher".into(), p.clone()]));
-    rows.extend(a.sha256.iter().map(|h| vec!["data".into(), format!("sha256 {h}")]));
+    rows.extend(a.sha256.iter().map(|h| vec!["manifest".into(), format!("sha256 {h}")]));
     rows.extend(a.policy.iter().map(|h| vec!["policy".into(), format!("sha256 {h}")]));
     for (name, people) in &a.shares {
         rows.push(vec!["shares".into(), format!("{} with {name}", counted(*people, "person", "people"))]);

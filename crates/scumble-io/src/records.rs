@@ -93,7 +93,7 @@ pub struct Shown {
     pub folder: String,
     /// On which machine.
     pub machine: String,
-    /// SHA-256 of its data.
+    /// SHA-256 of its manifest, which has those of its data files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// SHA-256 of its policy.
