@@ -36,8 +36,12 @@ const SLOW: u64 = 256;
 /// Moves of each kind by which they are compared.
 const MOVES: u64 = 1000;
 
-/// How often the weight is changed until it is good.
-const TRIALS: u32 = 256;
+/// A trial of a weight takes one of so many steps of those for finding a good one.
+const TRIALS: u64 = 32;
+
+/// The slope of the logarithms of weights from one trial to the next, and the least of all.
+const FLATTER: f64 = 0.98;
+const FLATTEST: f64 = 0.1;
 
 /// A chain of drafts.
 pub(super) struct Chain<'a> {
@@ -88,13 +92,13 @@ impl<'a> Chain<'a> {
         self.swaps = excursions as f64 / (swaps + excursions) as f64;
     }
 
-    /// It comes from the side on which hardly anything is wrong: on the other side the way back is long.
+    /// It comes from the side on which hardly anything is wrong, and begins each trial with a world: where much is wrong, a
+    /// weight that falls too steeply keeps it so.
     fn tune_weight(&mut self, steps: u64) {
         let aim = WRONG * self.draft.roster.breadth as f64;
-        let mut change = self.weights.slope / 8.0;
-        for _ in 0..TRIALS {
+        let steps = (steps / TRIALS).max(64);
+        while self.weights.slope > FLATTEST {
             let mut wrong = 0.0;
-            let steps = (steps / u64::from(TRIALS)).max(64);
             for _ in 0..steps {
                 self.step();
                 wrong += f64::from(self.draft.wrong);
@@ -102,14 +106,12 @@ impl<'a> Chain<'a> {
                     self.arrive();
                 }
             }
-            let off = wrong / steps as f64 / aim - 1.0;
-            if f64::from(self.draft.wrong) > 8.0 * aim {
-                self.go_back();
+            self.go_back();
+            if wrong >= aim * steps as f64 {
+                break;
             }
-            self.weights = Weights::new((self.weights.slope + change * off.min(1.0)).max(0.1));
-            change *= 0.98;
+            self.weights = Weights::new(self.weights.slope * FLATTER);
         }
-        self.go_back();
     }
 
     /// This is the last world now.
@@ -214,7 +216,7 @@ impl<'a> Chain<'a> {
     fn step(&mut self) {
         self.steps += 1;
         let person = self.choose();
-        let before = self.chance(person);
+        let before = self.chance(self.draft.suspicion(person));
         let old = self.draft.outcome[person as usize];
         let first = self.draft.roster.outcomes(person).start;
         self.draft.preview(person, &mut self.wrong);
@@ -233,12 +235,15 @@ impl<'a> Chain<'a> {
             }
         }
         let reverse = without(new);
-        self.draft.change(person, new);
-        let ratio = self.chance(person) * others / (before * reverse);
+        let attempt = self.draft.attempt(person, new);
+        let ratio = self.chance(self.draft.suspicion_after(&attempt)) * others / (before * reverse);
         if ratio < 1.0 && self.rng.random::<f64>() >= ratio {
-            self.draft.change(person, old);
-        } else if !std::mem::replace(&mut self.is_touched[person as usize], true) {
-            self.touched.push((person, old));
+            self.draft.take_back(attempt);
+        } else {
+            self.draft.keep(attempt);
+            if !std::mem::replace(&mut self.is_touched[person as usize], true) {
+                self.touched.push((person, old));
+            }
         }
     }
 
@@ -253,14 +258,14 @@ impl<'a> Chain<'a> {
         suspect.unwrap_or_else(|| self.rng.random_range(0..self.draft.roster.people() as u32))
     }
 
-    /// How likely somebody is to be chosen.
-    fn chance(&self, person: u32) -> f64 {
+    /// How likely somebody is to be chosen who is as likely as this to be the suspect.
+    fn chance(&self, suspicion: f64) -> f64 {
         let anybody = 1.0 / self.draft.roster.people() as f64;
         if self.draft.is_world() {
             return anybody;
         }
         let share = 1.0 / f64::from(ANYBODY);
-        share * anybody + (1.0 - share) * self.draft.suspicion(person)
+        share * anybody + (1.0 - share) * suspicion
     }
 }
 

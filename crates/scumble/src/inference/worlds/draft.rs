@@ -143,13 +143,36 @@ struct Member {
     place: u32,
 }
 
+/// What a fact says, and how many it counts.
+#[derive(Clone, Copy)]
+struct Standing {
+    count: u32,
+    low: u32,
+    high: u32,
+}
+
+impl Standing {
+    /// By how much more it is wrong if it counts one more.
+    fn worse(self) -> i32 {
+        i32::from(self.count >= self.high) - i32::from(self.count < self.low)
+    }
+
+    fn is_many(self) -> bool {
+        self.count > self.high
+    }
+
+    fn is_few(self) -> bool {
+        self.count < self.low
+    }
+}
+
 /// An outcome for everybody.
 pub(super) struct Draft<'a> {
     pub(super) roster: &'a Roster,
     /// Per person: the outcome.
     pub(super) outcome: Vec<u32>,
-    /// Per fact: how many it counts.
-    count: Vec<u32>,
+    /// Per fact. What follows from it is behind while somebody's outcome is being [tried](Draft::attempt).
+    standing: Vec<Standing>,
     /// Per fact: first those whom it counts, then the others whom it may count.
     members: Vec<Member>,
     /// Per place: the number of the member.
@@ -168,10 +191,10 @@ impl<'a> Draft<'a> {
         let mut draft = Draft {
             roster,
             outcome,
-            count: vec![0; facts],
+            standing: roster.bounds.iter().map(|&(low, high)| Standing { count: 0, low, high }).collect(),
             members: vec![Member::default(); roster.first_member[facts] as usize],
             place: vec![0; roster.first_member[facts] as usize],
-            wrong: roster.bounds.iter().map(|b| b.0).sum(),
+            wrong: 0,
             many: Facts::new(facts),
             few: Facts::new(facts),
         };
@@ -186,8 +209,15 @@ impl<'a> Draft<'a> {
             }
         }
         for person in 0..roster.people() as u32 {
-            draft.count_in(person, draft.outcome[person as usize]);
+            for &Counted { fact, slot } in roster.counted(draft.outcome[person as usize]) {
+                let standing = &mut draft.standing[fact as usize];
+                let to = roster.first_member[fact as usize] + standing.count;
+                standing.count += 1;
+                draft.swap(roster.first_place[person as usize] + slot, to);
+            }
         }
+        let off = |s: &Standing| s.low.saturating_sub(s.count) + s.count.saturating_sub(s.high);
+        draft.wrong = draft.standing.iter().map(off).sum();
         (0..facts as u32).for_each(|fact| draft.file(fact));
         draft
     }
@@ -195,26 +225,6 @@ impl<'a> Draft<'a> {
     /// Whether it is a world.
     pub(super) fn is_world(&self) -> bool {
         self.wrong == 0
-    }
-
-    fn count_in(&mut self, person: u32, outcome: u32) {
-        for &Counted { fact, slot } in self.roster.counted(outcome) {
-            self.wrong = self.wrong.wrapping_add_signed(self.worse(fact));
-            let to = self.roster.first_member[fact as usize] + self.count[fact as usize];
-            self.count[fact as usize] += 1;
-            self.swap(self.roster.first_place[person as usize] + slot, to);
-        }
-        self.outcome[person as usize] = outcome;
-    }
-
-    /// Takes somebody's outcome away.
-    fn count_out(&mut self, person: u32) {
-        for &Counted { fact, slot } in self.roster.counted(self.outcome[person as usize]) {
-            self.count[fact as usize] -= 1;
-            let to = self.roster.first_member[fact as usize] + self.count[fact as usize];
-            self.swap(self.roster.first_place[person as usize] + slot, to);
-            self.wrong = self.wrong.wrapping_add_signed(-self.worse(fact));
-        }
     }
 
     /// Puts the member with this place where another one is.
@@ -225,45 +235,93 @@ impl<'a> Draft<'a> {
         self.place[place as usize] = to;
     }
 
-    /// By how much more it is wrong if a fact counts one more.
-    fn worse(&self, fact: u32) -> i32 {
-        let (low, high) = self.roster.bounds[fact as usize];
-        let count = self.count[fact as usize];
-        i32::from(count >= high) - i32::from(count < low)
-    }
-
     /// Writes down whether a fact counts too many or too few.
     fn file(&mut self, fact: u32) {
-        let (low, high) = self.roster.bounds[fact as usize];
-        self.many.set(fact, self.count[fact as usize] > high);
-        self.few.set(fact, self.count[fact as usize] < low);
+        let standing = self.standing[fact as usize];
+        self.many.set(fact, standing.is_many());
+        self.few.set(fact, standing.is_few());
     }
 
     /// How much would be wrong with each outcome that somebody may have.
     pub(super) fn preview(&mut self, person: u32, wrong: &mut Vec<u32>) {
         let roster = self.roster;
         let now = roster.counted(self.outcome[person as usize]);
-        let before = self.wrong;
+        let mut without = self.wrong;
         for counted in now {
-            self.count[counted.fact as usize] -= 1;
-            self.wrong = self.wrong.wrapping_add_signed(-self.worse(counted.fact));
+            let standing = &mut self.standing[counted.fact as usize];
+            standing.count -= 1;
+            without = without.wrapping_add_signed(-standing.worse());
         }
         wrong.clear();
         for outcome in roster.outcomes(person) {
-            let worse: i32 = roster.counted(outcome).iter().map(|c| self.worse(c.fact)).sum();
-            wrong.push(self.wrong.wrapping_add_signed(worse));
+            let worse: i32 = roster.counted(outcome).iter().map(|c| self.standing[c.fact as usize].worse()).sum();
+            wrong.push(without.wrapping_add_signed(worse));
         }
-        now.iter().for_each(|counted| self.count[counted.fact as usize] += 1);
-        self.wrong = before;
+        now.iter().for_each(|counted| self.standing[counted.fact as usize].count += 1);
     }
 
     /// Gives somebody another outcome.
     pub(super) fn change(&mut self, person: u32, outcome: u32) {
+        let attempt = self.attempt(person, outcome);
+        self.keep(attempt);
+    }
+
+    /// Gives somebody another outcome as far as counts go, to be [kept](Draft::keep) or [taken back](Draft::take_back) before
+    /// anything else is done.
+    pub(super) fn attempt(&mut self, person: u32, outcome: u32) -> Attempt {
+        let mut attempt = Attempt { person, outcome, many: self.many.list.len(), few: self.few.list.len() };
+        for counted in self.roster.counted(self.outcome[person as usize]) {
+            let standing = &mut self.standing[counted.fact as usize];
+            attempt.many -= usize::from(standing.is_many());
+            attempt.few -= usize::from(standing.is_few());
+            standing.count -= 1;
+            attempt.many += usize::from(standing.is_many());
+            attempt.few += usize::from(standing.is_few());
+            self.wrong = self.wrong.wrapping_add_signed(-standing.worse());
+        }
+        for counted in self.roster.counted(outcome) {
+            let standing = &mut self.standing[counted.fact as usize];
+            attempt.many -= usize::from(standing.is_many());
+            attempt.few -= usize::from(standing.is_few());
+            self.wrong = self.wrong.wrapping_add_signed(standing.worse());
+            standing.count += 1;
+            attempt.many += usize::from(standing.is_many());
+            attempt.few += usize::from(standing.is_few());
+        }
+        attempt
+    }
+
+    pub(super) fn take_back(&mut self, attempt: Attempt) {
+        for counted in self.roster.counted(attempt.outcome) {
+            let standing = &mut self.standing[counted.fact as usize];
+            standing.count -= 1;
+            self.wrong = self.wrong.wrapping_add_signed(-standing.worse());
+        }
+        for counted in self.roster.counted(self.outcome[attempt.person as usize]) {
+            let standing = &mut self.standing[counted.fact as usize];
+            self.wrong = self.wrong.wrapping_add_signed(standing.worse());
+            standing.count += 1;
+        }
+    }
+
+    pub(super) fn keep(&mut self, attempt: Attempt) {
         let roster = self.roster;
-        let before = roster.counted(self.outcome[person as usize]);
-        self.count_out(person);
-        self.count_in(person, outcome);
-        before.iter().chain(roster.counted(outcome)).for_each(|counted| self.file(counted.fact));
+        let first_place = roster.first_place[attempt.person as usize];
+        let before = roster.counted(std::mem::replace(&mut self.outcome[attempt.person as usize], attempt.outcome));
+        let now = roster.counted(attempt.outcome);
+        let among = |some: &[Counted], fact: u32| some.iter().any(|c| c.fact == fact);
+        for &Counted { fact, slot } in before {
+            if !among(now, fact) {
+                self.swap(first_place + slot, roster.first_member[fact as usize] + self.standing[fact as usize].count);
+                self.file(fact);
+            }
+        }
+        for &Counted { fact, slot } in now {
+            if !among(before, fact) {
+                self.swap(first_place + slot, roster.first_member[fact as usize] + self.standing[fact as usize].count - 1);
+                self.file(fact);
+            }
+        }
     }
 
     /// What another outcome of somebody would make wrong, if two facts count hers and two others that one.
@@ -278,7 +336,7 @@ impl<'a> Draft<'a> {
     pub(super) fn menders(&self, mistake: Mistake, menders: &mut Vec<Mender>) {
         menders.clear();
         let first = self.roster.members(mistake.many).start;
-        for &Member { person, .. } in &self.members[first..first + self.count[mistake.many as usize] as usize] {
+        for &Member { person, .. } in &self.members[first..first + self.standing[mistake.many as usize].count as usize] {
             for outcome in self.roster.outcomes(person) {
                 let Some([a, b]) = self.mistakes(person, outcome) else { continue };
                 if a == mistake.reverse() || b == mistake.reverse() {
@@ -297,7 +355,7 @@ impl<'a> Draft<'a> {
         let at = (many + few > 0).then(|| pick(MANY * many + few))?;
         let (fact, members) = if at < MANY * many {
             let fact = self.many.list[at / MANY];
-            (fact, self.count[fact as usize] as usize)
+            (fact, self.standing[fact as usize].count as usize)
         } else {
             let fact = self.few.list[at - MANY * many];
             (fact, self.roster.members(fact).len())
@@ -307,24 +365,43 @@ impl<'a> Draft<'a> {
 
     /// How likely somebody is to be the [suspect](Draft::suspect).
     pub(super) fn suspicion(&self, person: u32) -> f64 {
+        self.suspicion_of(person, self.outcome[person as usize], self.many.list.len(), self.few.list.len())
+    }
+
+    /// How likely she is to be the suspect once this is kept.
+    pub(super) fn suspicion_after(&self, attempt: &Attempt) -> f64 {
+        self.suspicion_of(attempt.person, attempt.outcome, attempt.many, attempt.few)
+    }
+
+    /// With this outcome, where so many facts count too many and too few.
+    fn suspicion_of(&self, person: u32, outcome: u32, many: usize, few: usize) -> f64 {
         let mut chance = 0.0;
-        if !self.many.list.is_empty() {
-            for counted in self.roster.counted(self.outcome[person as usize]) {
-                let count = self.count[counted.fact as usize];
-                if count > self.roster.bounds[counted.fact as usize].1 {
-                    chance += MANY as f64 / f64::from(count);
+        if many > 0 {
+            for counted in self.roster.counted(outcome) {
+                let standing = self.standing[counted.fact as usize];
+                if standing.is_many() {
+                    chance += MANY as f64 / f64::from(standing.count);
                 }
             }
         }
-        if !self.few.list.is_empty() {
+        if few > 0 {
             for &fact in self.roster.facts(person) {
-                if self.count[fact as usize] < self.roster.bounds[fact as usize].0 {
+                if self.standing[fact as usize].is_few() {
                     chance += 1.0 / self.roster.members(fact).len() as f64;
                 }
             }
         }
-        chance / (MANY * self.many.list.len() + self.few.list.len()).max(1) as f64
+        chance / (MANY * many + few).max(1) as f64
     }
+}
+
+/// Another outcome for somebody that counts and nothing else know of.
+pub(super) struct Attempt {
+    person: u32,
+    outcome: u32,
+    /// How many facts count too many, and too few.
+    many: usize,
+    few: usize,
 }
 
 /// How much more often somebody is looked for where too many are counted than where too few are: in a group both go
