@@ -94,8 +94,8 @@ fn draw(evidence: &Evidence, possible: &[bool], options: &Options, belief: Optio
     if let Some(s) = found.sampled {
         let _ = write!(
             told,
-            ", \"sampled\": {}, \"unsettled\": {}, \"error\": {:.4}, \"effective\": {:.0}, \"unseen\": {}",
-            s.people, s.unsettled, s.largest_error, s.effective, s.unseen
+            ", \"sampled\": {}, \"believed\": {}, \"unsettled\": {}, \"error\": {:.4}, \"effective\": {:.0}, \"unseen\": {}",
+            s.people, s.believed, s.unsettled, s.largest_error, s.effective, s.unseen
         );
     }
     // The truth is one of the worlds: on average it is as likely as the shares say.

@@ -12,11 +12,17 @@
 //! outcomes, and if they tell as much as a hundred independent worlds. What chains that all missed the same worlds would
 //! miss, nobody sees; they start far from each other to make that unlikely.
 //!
+//! Where chains would take too long to settle, `worlds/beliefs.rs` finds shares without drawing, and the chains, which know
+//! nothing of each other, tell how far these are off on average: that is their error. It takes far fewer worlds to see what
+//! many shares are off by together than to find each of them.
+//!
 //! # Limits
 //! Two independent releases in groups of ten of fourteen values are hard: two values can hardly be exchanged along a closed
-//! walk, so that one world is left for another only through drafts with a dozen wrong counts, and with 7 200 people in one
-//! part an independent world takes millions of steps: with the default budget nobody settles. There are parts in which not
-//! even a first world is found; they are left out. With three releases and more only excursions move.
+//! walk, so that one world is left for another only through drafts with a dozen wrong counts. With 7 200 people in one part
+//! an independent world takes ten million steps, and for one in a hundred outcomes fifty times as many; beliefs are off by
+//! no more than 150 independent worlds would be. An error of beliefs is a mean: single shares may be off by more than
+//! chance would make of it. There are parts in which not even a first world is found; they are left out. With three
+//! releases and more only excursions move.
 //!
 //! Give only outcomes that are possible ([`crate::inference::forced`]): others are never seen, and only widen errors.
 
@@ -37,6 +43,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tally::{Drawn, Tally};
 
+mod beliefs;
 mod chain;
 mod draft;
 mod graph;
@@ -112,8 +119,12 @@ pub struct Sampled {
     pub largest_error: f64,
     /// The largest split R̂: 1 if halves of chains agree with each other as well as with themselves.
     pub r_hat: f64,
+    /// People about whom chains would take too long: their shares come from belief propagation, and their errors from what
+    /// chains find it off by.
+    pub believed: u64,
     /// People with an outcome about which halves of chains disagree, or of which fewer than a hundred independent worlds
-    /// could tell as much. Nothing of them [is known](Worlds::knows); their shares and errors are what was seen.
+    /// could tell as much, and about whom beliefs were no better. Nothing of them [is known](Worlds::knows); their shares
+    /// and errors are what was seen.
     pub unsettled: u64,
     /// Outcomes that are possible and that no world had. Their error allows for one.
     pub unseen: u64,
@@ -245,6 +256,7 @@ impl Worlds {
             worlds: u64::MAX,
             largest_error: 0.0,
             r_hat: 1.0,
+            believed: 0,
             unsettled: 0,
             unseen: 0,
             effective: f64::INFINITY,
@@ -274,14 +286,18 @@ impl Worlds {
         sampled.worlds = sampled.worlds.min(drawn.worlds);
         sampled.effective = sampled.effective.min(drawn.effective);
         for (kind, k) in (0u32..).zip(part.evidence.kinds()) {
-            let estimates = || part.evidence.outcomes_of(kind).map(|o| (o as usize, &drawn.estimates[o as usize]));
-            let settled = estimates().all(|(_, e)| Drawn::is_settled(e));
-            for (local, estimate) in estimates() {
+            let outcomes = || part.evidence.outcomes_of(kind).map(|o| o as usize);
+            let by_draws = outcomes().all(|o| Drawn::is_settled(&drawn.estimates[o]));
+            let believed = drawn.believed.as_ref().filter(|_| !by_draws);
+            sampled.believed += believed.map_or(0, |_| u64::from(k.people));
+            let settled = by_draws || believed.is_some();
+            for local in outcomes() {
+                let estimate = &believed.unwrap_or(&drawn.estimates)[local];
                 let outcome = part.outcomes[local] as usize;
                 (self.probability[outcome], self.error[outcome]) = (estimate.share, estimate.error);
                 (self.settled[outcome], self.fraction[outcome]) = (settled, None);
-                sampled.r_hat = sampled.r_hat.max(estimate.r_hat);
-                sampled.unseen += u64::from(estimate.share == 0.0);
+                sampled.r_hat = sampled.r_hat.max(drawn.estimates[local].r_hat);
+                sampled.unseen += u64::from(drawn.estimates[local].share == 0.0);
                 if settled {
                     sampled.largest_error = sampled.largest_error.max(estimate.error);
                 }
@@ -394,11 +410,16 @@ fn sample(number: u64, part: &Component, options: &Options, watch: &Watch<'_>) -
         let before: u64 = chains.iter().map(Chain::steps).sum();
         let tallies = chains.par_iter_mut().map(|chain| chain.draw(visits, &go_on));
         let tallies = tallies.collect::<Option<Vec<Tally>>>().ok_or(NoWorlds::Stopped)?;
-        let drawn = Drawn::new(&tallies, &part.evidence);
+        let mut drawn = Drawn::new(&tallies, &part.evidence);
         let after: u64 = chains.iter().map(Chain::steps).sum();
         if drawn.is_enough(options.error) || after - begun + 2 * (after - before) > budget {
+            if !drawn.all_settled()
+                && let Some(beliefs) = beliefs::beliefs(&part.evidence, &go_on)
+            {
+                drawn.believe(&tallies, &beliefs, &part.evidence);
+            }
             watch.go_on(budget.saturating_sub(after - begun));
-            return Ok(Some(drawn));
+            return if watch.stopped() { Err(NoWorlds::Stopped) } else { Ok(Some(drawn)) };
         }
         visits *= 2;
     }

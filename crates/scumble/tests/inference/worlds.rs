@@ -1,6 +1,7 @@
 //! The share of worlds against enumeration.
 
 use super::naive;
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scumble::exact::Fraction;
@@ -236,6 +237,54 @@ fn worlds_that_differ_in_everybody() {
             assert!((share - 0.5).abs() < 5.0 * error, "{people} people: {share} ± {error}, {:?}", found.sampled);
         }
     }
+}
+
+/// What releases say that put people in groups of so many in these orders.
+fn published(truth: &[u32], orders: &[Vec<u32>], size: usize) -> Evidence {
+    let mut located = vec![Vec::new(); truth.len()];
+    let mut groups = Vec::new();
+    for order in orders {
+        let histogram = |(group, members): (usize, &[u32])| {
+            let mut histogram = std::collections::BTreeMap::new();
+            for &person in members {
+                located[person as usize].push(Located::at(group as u32));
+                *histogram.entry(truth[person as usize]).or_insert(0u64) += 1;
+            }
+            histogram.into_iter().collect()
+        };
+        groups.push(order.chunks(size).enumerate().map(histogram).collect());
+    }
+    Evidence::new(&groups, located.into_iter().map(|l| (1, l)))
+}
+
+/// Groups that cross at random, with too few steps for chains: the truth is as likely as the beliefs say on average.
+#[test]
+fn beliefs_about_crossing_groups_are_as_sure_as_they_may_be() {
+    let (people, size) = (1200u32, 10);
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let truth: Vec<u32> = (0..people).map(|_| rng.random_range(0..8u32).min(rng.random_range(0..12))).collect();
+    let orders = [0, 1].map(|_| {
+        let mut order: Vec<u32> = (0..people).collect();
+        order.shuffle(&mut rng);
+        order
+    });
+    let evidence = published(&truth, &orders, size);
+    let possible = forced(&evidence).expect("there is a world").possible;
+    let found = worlds(&evidence, &possible, &drawn(1, 4000), &|_, _| true).expect("there is a world");
+    let sampled = found.sampled.expect("drawn");
+    assert!(sampled.believed > 1000 && sampled.unsettled == 0 && sampled.largest_error <= 0.05, "{sampled:?}");
+    let (mut surprise, mut variance) = (0.0, 0.0);
+    for person in 0..people {
+        let of = || evidence.outcomes_of(person).map(|o| (o, found.probability[o as usize]));
+        let expected: f64 = of().map(|(_, p)| p * p).sum();
+        let told: f64 = of()
+            .filter(|(o, _)| evidence.outcomes()[*o as usize].value == truth[person as usize])
+            .map(|(_, p)| p)
+            .sum();
+        surprise += told - expected;
+        variance += of().map(|(_, p)| p * p * p).sum::<f64>() - expected * expected;
+    }
+    assert!(surprise.abs() < 4.0 * variance.sqrt(), "{surprise} with a deviation of {}", variance.sqrt());
 }
 
 /// With too few steps to learn anything, nothing is said to be known.

@@ -318,7 +318,10 @@ impl<'a> Draft<'a> {
         }
         for &Counted { fact, slot } in now {
             if !among(before, fact) {
-                self.swap(first_place + slot, roster.first_member[fact as usize] + self.standing[fact as usize].count - 1);
+                self.swap(
+                    first_place + slot,
+                    roster.first_member[fact as usize] + self.standing[fact as usize].count - 1,
+                );
                 self.file(fact);
             }
         }
@@ -336,7 +339,8 @@ impl<'a> Draft<'a> {
     pub(super) fn menders(&self, mistake: Mistake, menders: &mut Vec<Mender>) {
         menders.clear();
         let first = self.roster.members(mistake.many).start;
-        for &Member { person, .. } in &self.members[first..first + self.standing[mistake.many as usize].count as usize] {
+        for &Member { person, .. } in &self.members[first..first + self.standing[mistake.many as usize].count as usize]
+        {
             for outcome in self.roster.outcomes(person) {
                 let Some([a, b]) = self.mistakes(person, outcome) else { continue };
                 if a == mistake.reverse() || b == mistake.reverse() {

@@ -123,9 +123,9 @@ impl Estimate {
 }
 
 /// The variances of means of ever longer stretches all estimate the error, the longer the less they suffer from draws that
-/// depend on each other, and the more from chance. The shortest is believed unless a longer one is larger than chance makes
-/// it but once in ten thousand: these are the χ² quantiles, divided by their degrees of freedom.
-const QUANTILES: [(f64, f64); 3] = [(15.0, 44.263 / 15.0), (7.0, 29.878 / 7.0), (3.0, 21.108 / 3.0)];
+/// depend on each other, and the more from chance. The larger one of the shortest two is believed unless a longer one is
+/// larger than chance makes it but once in ten thousand: these are the χ² quantiles, divided by their degrees of freedom.
+const QUANTILES: [(f64, f64); 2] = [(7.0, 29.878 / 7.0), (3.0, 21.108 / 3.0)];
 
 /// What was estimated of a part.
 pub(super) struct Drawn {
@@ -134,11 +134,16 @@ pub(super) struct Drawn {
     pub(super) worlds: u64,
     /// As how many independent worlds they are worth, for the outcome for which they are worth least.
     pub(super) effective: f64,
+    /// What [beliefs](super::beliefs) say instead, if chains find them good.
+    pub(super) believed: Option<Vec<Estimate>>,
 }
 
 /// Below so many independent worlds, or above this R̂, a share is not settled.
 const EFFECTIVE: f64 = 100.0;
 const R_HAT: f64 = 1.05;
+
+/// Fewer people are not enough to compare beliefs with chains on average.
+const COMPARED: u64 = 100;
 
 /// Shares nearer to 0 or 1 say little about how many worlds are independent.
 const RARE: f64 = 0.01;
@@ -157,7 +162,7 @@ impl Drawn {
             frequent.map(|e| e.effective).min_by(f64::total_cmp)
         };
         let effective = least(RARE).or_else(|| least(0.0)).unwrap_or(0.0);
-        let mut drawn = Drawn { estimates, worlds: chains.iter().map(|c| c.worlds).sum(), effective };
+        let mut drawn = Drawn { estimates, worlds: chains.iter().map(|c| c.worlds).sum(), effective, believed: None };
         for estimate in &mut drawn.estimates {
             // It is expected less than once in so many worlds: that it came up, or did not, was chance.
             if estimate.rarity() * effective < 1.0 {
@@ -166,6 +171,22 @@ impl Drawn {
             }
         }
         drawn
+    }
+
+    /// Takes over beliefs if chains find them as good as enough worlds.
+    pub(super) fn believe(&mut self, chains: &[Tally], beliefs: &[f64], evidence: &Evidence) {
+        let square = off(chains, beliefs, evidence);
+        let believe = |&share: &f64| {
+            let error = (square * share * (1.0 - share)).sqrt().max(square);
+            Estimate { share, error, r_hat: 1.0, effective: 1.0 / square }
+        };
+        let good = evidence.people() >= COMPARED && square * EFFECTIVE <= 1.0;
+        self.believed = good.then(|| beliefs.iter().map(believe).collect());
+    }
+
+    /// Whether everybody's shares are settled.
+    pub(super) fn all_settled(&self) -> bool {
+        self.estimates.iter().all(Drawn::is_settled)
     }
 
     /// Whether chains agree about a share, and moved enough to know it.
@@ -177,6 +198,24 @@ impl Drawn {
     pub(super) fn is_enough(&self, error: f64) -> bool {
         self.estimates.iter().all(|e| Drawn::is_settled(e) && e.error <= error)
     }
+}
+
+/// How far chains find beliefs off: the mean square, beside that of a single world.
+///
+/// Two chains that know nothing of each other err independently, so that what both find a belief off by, multiplied, is on
+/// average the square of what it is off by. The pair of chains that agrees most against the beliefs (or least, if that is
+/// more) decides: that is no less than what chance makes of chains that moved little, and what all chains have in common
+/// because they have not forgotten where they began counts against the beliefs, too.
+pub(super) fn off(chains: &[Tally], beliefs: &[f64], evidence: &Evidence) -> f64 {
+    let kind_of = evidence.kind_of();
+    let people = |o: usize| f64::from(evidence.kinds()[kind_of[o] as usize].people);
+    let by_one: f64 = beliefs.iter().enumerate().map(|(o, b)| people(o) * b * (1.0 - b)).sum();
+    let off = |chain: &Tally, o: usize| chain.mean(o) / people(o) - beliefs[o];
+    let both = |a: &Tally, b: &Tally| (0..beliefs.len()).map(|o| people(o) * off(a, o) * off(b, o)).sum::<f64>();
+    let pairs = chains.iter().enumerate().flat_map(|(i, a)| chains[..i].iter().map(move |b| (a, b)));
+    let most = pairs.map(|(a, b)| both(a, b).abs()).fold(0.0, f64::max) / by_one.max(1.0);
+    // Where nothing seems open, somebody might still be otherwise in a world that was not found.
+    most.max(1.0 / (evidence.people() as f64 * chains.len() as f64))
 }
 
 /// The estimate of an outcome that so many people might have.
@@ -192,8 +231,8 @@ fn estimate(chains: &[Tally], outcome: u32, people: u32) -> Estimate {
     let second = |c: &Tally| 2.0 * c.mean(at) - c.first_half[at];
     let halves = variance(2.0 * n, share, sum(&|c| c.first_half[at].powi(2) + second(c).powi(2)));
     let whole = variance(n, share, sum(&|c| c.mean(at).powi(2)));
-    let mut error = batch / batches;
-    for ((freedom, quantile), variance) in QUANTILES.into_iter().zip([longer, halves, whole]) {
+    let mut error = (batch / batches).max(longer / stretches);
+    for ((freedom, quantile), variance) in QUANTILES.into_iter().zip([halves, whole]) {
         error = error.max(variance / (freedom + 1.0) / quantile);
     }
     // The variance of the number of people from world to world, within the halves.
