@@ -187,6 +187,7 @@ fn anatomize(truth: &[u32], distinct: usize, rng: &mut ChaCha8Rng) -> (Vec<u32>,
         let value = truth[person as usize];
         while groups[at].iter().any(|&(v, _)| v == value) {
             at += 1;
+            assert!(at < groups.len(), "a value is too frequent for groups of {distinct} different ones");
         }
         groups[at].push((value, 1));
         groups[at].sort_unstable();
