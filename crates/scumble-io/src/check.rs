@@ -819,7 +819,7 @@ fn locate(release: &Release, register: &columns::Columns, warnings: &mut Vec<Str
         let found = scumble::attack::locate(release, &register);
         let mut people = vec![0; release.classes.len()];
         for (row, &set) in found.set_of.iter().enumerate() {
-            let weight = register.weights.get(row).copied().unwrap_or(1);
+            let weight = register.people_of(row);
             found.sets[set as usize].iter().for_each(|c| people[c.group as usize] += weight);
         }
         return Ok(people);

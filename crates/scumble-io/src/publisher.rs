@@ -863,10 +863,12 @@ fn clean(outside: &[Cleaned<'_>], read: &Columns) -> Result<Columns, Problems> {
         let codes: Option<Vec<u32>> = column.values.iter().map(code_of).collect();
         let codes = codes.ok_or_else(|| Problem::new("the source has changed while it was read"))?;
         let codes = column.codes.iter().map(|&code| codes[code as usize]).collect();
-        Ok(Column { values, codes, ..column.clone() })
+        Ok(Column { name: column.name.clone(), values, codes, arrow: column.arrow.clone() })
     };
-    let columns: Result<Vec<Column>, Problem> = read.columns.iter().map(clean).collect();
-    Ok(Columns { columns: columns?, ..read.clone() })
+    let columns = read.columns.iter().map(clean).collect::<Result<_, Problem>>()?;
+    let Columns { rows, bytes, dialect, sha256, weights, .. } = read;
+    let (dialect, sha256, weights) = (dialect.clone(), sha256.clone(), weights.clone());
+    Ok(Columns { rows: *rows, columns, bytes: *bytes, dialect, sha256, weights })
 }
 
 /// What is known of the columns that pass through, to be compared with what was written.

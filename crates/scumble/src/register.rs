@@ -120,6 +120,11 @@ impl Register {
         if self.weights.is_empty() { rows } else { self.weights.iter().sum() }
     }
 
+    /// How many people a row stands for.
+    pub fn people_of(&self, row: usize) -> u64 {
+        self.weights.get(row).copied().unwrap_or(1)
+    }
+
     /// Which rows meet the conditions of a query. Texts that are both numbers, or both dates, are compared as such.
     pub fn meeting(&self, query: &Query) -> Result<Vec<bool>, Problem> {
         let mut rows = vec![true; self.columns.first().map_or(0, |c| c.codes.len())];
@@ -160,7 +165,7 @@ impl Register {
         let (entry_of, firsts) = number_tuples(&slices, &sizes);
         let mut weights = vec![0u64; firsts.len()];
         for (person, &entry) in entry_of.iter().enumerate() {
-            weights[entry as usize] += self.weights.get(person).copied().unwrap_or(1);
+            weights[entry as usize] += self.people_of(person);
         }
         let told = values.is_some();
         let mut entries: Vec<Entry> = firsts

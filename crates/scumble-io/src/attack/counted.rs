@@ -6,8 +6,10 @@ use crate::columns::ReadOptions;
 use crate::engine::{Asked, Engine};
 use crate::manifest;
 use crate::source::to_register;
+use scumble::attack::attribute_of_all;
 use scumble::problem::{Problem, Problems};
 use scumble::register::Register;
+use std::path::{Path, PathBuf};
 
 /// What only the default engine can do; said before anything is read.
 pub(super) fn must_be_counts(options: &Options<'_>) -> Result<(), Problems> {
@@ -36,26 +38,12 @@ pub(super) fn must_be_counts(options: &Options<'_>) -> Result<(), Problems> {
 
 /// The sensitive attribute, from the manifests: it is counted with the people, so it must be known before.
 pub(super) fn attribute(options: &Options<'_>) -> Result<String, Problems> {
-    if let Some(name) = &options.attribute {
-        return Ok(name.clone());
-    }
-    let mut shared: Option<Vec<String>> = None;
-    for folder in &options.releases {
-        let sensitive = manifest::read(folder)?.columns.into_iter().filter(|c| c.role == "sensitive");
-        let names: Vec<String> = sensitive.map(|c| c.name).collect();
-        shared = Some(shared.map_or(names.clone(), |s| s.into_iter().filter(|n| names.contains(n)).collect()));
-    }
-    match shared.unwrap_or_default().as_slice() {
-        [one] => Ok(one.clone()),
-        [] => Err(Problem::new("the releases have no sensitive attribute in common")
-            .hint("attack releases that tell something about the same attribute")
-            .into()),
-        several => {
-            let names: Vec<String> = several.iter().map(|n| format!("`{n}`")).collect();
-            let message = format!("which sensitive attribute: {}?", names.join(", "));
-            Err(Problem::new(message).hint("say `--attribute NAME`").into())
-        }
-    }
+    let sensitive = |folder: &PathBuf| -> Result<Vec<String>, Problems> {
+        let columns = manifest::read(folder)?.columns.into_iter();
+        Ok(columns.filter(|c| c.role == "sensitive").map(|c| c.name).collect())
+    };
+    let releases = options.releases.iter().map(sensitive).collect::<Result<Vec<_>, _>>()?;
+    Ok(attribute_of_all(&releases, options.attribute.as_deref())?)
 }
 
 /// Asks the engine how much all tables are, before one of them is counted.
@@ -65,7 +53,7 @@ pub(super) fn estimate(engine: &dyn Engine, tables: Vec<Asked>, options: &Option
 }
 
 /// A table of people.
-pub(super) fn asked(table: &std::path::Path, wanted: Vec<String>) -> Asked {
+pub(super) fn asked(table: &Path, wanted: Vec<String>) -> Asked {
     Asked { table: table.to_path_buf(), options: ReadOptions::default(), wanted }
 }
 

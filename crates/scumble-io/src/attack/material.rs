@@ -195,7 +195,6 @@ fn check_people(
     options: &Options<'_>,
 ) -> Result<(), Problems> {
     let mut problems = Problems::default();
-    let weight = |row: usize| register.weights.get(row).copied().unwrap_or(1);
     let column = |name: &str| register.columns.iter().find(|c| c.name == name);
     if let Some(c) = options.name.as_deref().and_then(column) {
         let mut seen = HashSet::new();
@@ -215,7 +214,7 @@ fn check_people(
                 .iter()
                 .enumerate()
                 .filter(|(_, code)| outside[**code as usize])
-                .map(|(row, _)| weight(row))
+                .map(|(row, _)| register.people_of(row))
                 .sum();
             let is_given = release.shape != scumble::release::Shape::Representatives;
             if people > 0 && is_given {
@@ -259,9 +258,8 @@ fn told_membership(
             _ => None,
         };
         let words: Vec<Option<In>> = column.values.iter().map(word).collect();
-        let weight = |row: usize| register.weights.get(row).copied().unwrap_or(1);
         let strange = column.codes.iter().enumerate().filter(|(_, c)| words[**c as usize].is_none());
-        let strange: u64 = strange.map(|(row, _)| weight(row)).sum();
+        let strange: u64 = strange.map(|(row, _)| register.people_of(row)).sum();
         if strange > 0 {
             let message =
                 format!("column `{name}` of the register says something else than yes or no for {strange} people");

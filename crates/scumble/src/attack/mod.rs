@@ -28,7 +28,7 @@ mod table_linkage;
 pub use inference::refused;
 pub use locate::{Candidate, Whereabouts, locate};
 pub use naming::Naming;
-pub use scene::{Alike, Crowd, In, Knowledge, Membership, Scene, View};
+pub use scene::{Alike, Crowd, In, Knowledge, Membership, Scene, View, attribute_of_all};
 
 /// Every attack. A new one is a file and a line here (and its `mod` line above).
 pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[

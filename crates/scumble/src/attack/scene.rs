@@ -123,7 +123,10 @@ impl Scene {
         knowledge: Option<&Knowledge<'_>>,
         seed: u64,
     ) -> Result<Scene, Problems> {
-        let attribute = wanted(&releases, attribute)?;
+        let told = |(_, release): &(String, Release)| -> Vec<String> {
+            release.sensitive.iter().filter(|a| a.hidden.is_none()).map(|a| a.name.clone()).collect()
+        };
+        let attribute = attribute_of_all(&releases.iter().map(told).collect::<Vec<_>>(), attribute)?;
         let mut values: Vec<String> = Vec::new();
         let mut code: HashMap<String, u32> = HashMap::new();
         let mut views = Vec::new();
@@ -294,23 +297,19 @@ fn column(release: &Release, attribute: &str) -> usize {
     at.unwrap_or_else(|| unreachable!("`wanted` found it in every release"))
 }
 
-/// The sensitive attribute that all releases have.
-fn wanted(releases: &[(String, Release)], attribute: Option<&str>) -> Result<String, Problem> {
-    let names = |release: &Release| -> Vec<String> {
-        release.sensitive.iter().filter(|a| a.hidden.is_none()).map(|a| a.name.clone()).collect()
-    };
-    let Some(((_, first), others)) = releases.split_first() else {
+/// The sensitive attribute that all releases have, of which these are the sensitive attributes.
+pub fn attribute_of_all(releases: &[Vec<String>], attribute: Option<&str>) -> Result<String, Problem> {
+    let Some((first, others)) = releases.split_first() else {
         return Err(Problem::new("there is no release to attack").hint("name one with `--release FOLDER`"));
     };
-    let shared: Vec<String> =
-        names(first).into_iter().filter(|n| others.iter().all(|(_, r)| names(r).contains(n))).collect();
+    let shared: Vec<&String> = first.iter().filter(|n| others.iter().all(|names| names.contains(n))).collect();
     let all = || shared.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
     match (attribute, &shared[..]) {
-        (Some(name), _) if shared.iter().any(|n| n == name) => Ok(name.to_owned()),
+        (Some(name), _) if shared.iter().any(|n| *n == name) => Ok(name.to_owned()),
         (Some(name), _) => Err(Problem::new(format!("`{name}` is not a sensitive attribute of every release")).hint(
             if shared.is_empty() { "they have none in common".into() } else { format!("in all of them: {}", all()) },
         )),
-        (None, [one]) => Ok(one.clone()),
+        (None, [one]) => Ok((*one).clone()),
         (None, []) => Err(Problem::new("the releases have no sensitive attribute in common")
             .hint("attack releases that tell something about the same attribute")),
         (None, _) => Err(Problem::new(format!("which sensitive attribute: {}?", all())).hint("say `--attribute NAME`")),
@@ -426,7 +425,7 @@ impl Crowd {
 
     /// How many people a row of the register stands for.
     pub fn people_of(&self, row: usize) -> u64 {
-        self.register.weights.get(row).copied().unwrap_or(1)
+        self.register.people_of(row)
     }
 
     /// Number of people.
