@@ -145,8 +145,10 @@ const R_HAT: f64 = 1.05;
 /// Fewer people are not enough to compare beliefs with chains on average.
 const COMPARED: u64 = 100;
 
-/// Shares nearer to 0 or 1 say little about how many worlds are independent.
+/// Shares nearer to 0 or 1 say little about how many worlds are independent. As many are taken for independent as the other
+/// shares of the same person tell of, and no more than all but one in so many shares of the part.
 const RARE: f64 = 0.01;
+const SLOWEST: usize = 20;
 
 impl Drawn {
     /// The estimates of all outcomes from several chains.
@@ -157,17 +159,27 @@ impl Drawn {
             evidence.outcomes_of(kind).map(move |outcome| estimate(chains, outcome, people))
         };
         let estimates: Vec<Estimate> = kinds.flat_map(of_kind).collect();
-        let least = |rarest: f64| {
-            let frequent = estimates.iter().filter(|e| e.rarity() > rarest);
-            frequent.map(|e| e.effective).min_by(f64::total_cmp)
+        let frequent = |rarest: f64| {
+            let mut effective: Vec<f64> =
+                estimates.iter().filter(|e| e.rarity() > rarest).map(|e| e.effective).collect();
+            effective.sort_unstable_by(f64::total_cmp);
+            effective
         };
-        let effective = least(RARE).or_else(|| least(0.0)).unwrap_or(0.0);
-        let mut drawn = Drawn { estimates, worlds: chains.iter().map(|c| c.worlds).sum(), effective, believed: None };
-        for estimate in &mut drawn.estimates {
-            // It is expected less than once in so many worlds: that it came up, or did not, was chance.
-            if estimate.rarity() * effective < 1.0 {
-                estimate.error = estimate.error.max(1.0 / (effective + 2.0));
-                estimate.effective = effective;
+        let frequent = [RARE, 0.0].map(frequent).into_iter().find(|f| !f.is_empty()).unwrap_or(vec![0.0]);
+        let (least, most_have) = (frequent[0], frequent[frequent.len() / SLOWEST]);
+        let worlds = chains.iter().map(|c| c.worlds).sum();
+        let mut drawn = Drawn { estimates, worlds, effective: least, believed: None };
+        for kind in 0..evidence.kinds().len() as u32 {
+            let outcomes = evidence.outcomes_of(kind).start as usize..evidence.outcomes_of(kind).end as usize;
+            let estimates = &mut drawn.estimates[outcomes];
+            let frequent = estimates.iter().filter(|e| e.rarity() > RARE).map(|e| e.effective);
+            let effective = frequent.fold(most_have, f64::min);
+            for estimate in estimates {
+                // It is expected less than once in so many worlds: that it came up, or did not, was chance.
+                if estimate.rarity() * effective < 1.0 {
+                    estimate.error = estimate.error.max(1.0 / (effective + 2.0));
+                    estimate.effective = effective;
+                }
             }
         }
         drawn
