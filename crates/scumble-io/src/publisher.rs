@@ -866,9 +866,8 @@ fn clean(outside: &[Cleaned<'_>], read: &Columns) -> Result<Columns, Problems> {
         Ok(Column { name: column.name.clone(), values, codes, arrow: column.arrow.clone() })
     };
     let columns = read.columns.iter().map(clean).collect::<Result<_, Problem>>()?;
-    let Columns { rows, bytes, dialect, sha256, weights, .. } = read;
-    let (dialect, sha256, weights) = (dialect.clone(), sha256.clone(), weights.clone());
-    Ok(Columns { rows: *rows, columns, bytes: *bytes, dialect, sha256, weights })
+    let (sha256, weights) = (read.sha256.clone(), read.weights.clone());
+    Ok(Columns { rows: read.rows, columns, bytes: read.bytes, dialect: read.dialect, sha256, weights })
 }
 
 /// What is known of the columns that pass through, to be compared with what was written.
