@@ -20,9 +20,10 @@
 //! Two independent releases in groups of ten of fourteen values are hard: two values can hardly be exchanged along a closed
 //! walk, so that one world is left for another only through drafts with a dozen wrong counts. With 7 200 people in one part
 //! an independent world takes some ten million steps, and for one outcome in a hundred more than twenty times as many;
-//! beliefs are off by no more than 150 independent worlds would be. An error of beliefs is a mean: single shares may be off by more than
-//! chance would make of it. There are parts in which not even a first world is found; they are left out (groups of five or
-//! six different values, out of so few that hardly anything is forced). With three releases and more only excursions move.
+//! beliefs are off by no more than 150 independent worlds would be. An error of beliefs is a mean: single shares may be off
+//! by more than chance would make of it. There are parts in which not even a first world is found; they are left out (groups
+//! of five or six different values, out of so few that hardly anything is forced). With three releases and more only
+//! excursions move.
 //!
 //! Give only outcomes that are possible ([`crate::inference::forced`]): others are never seen, and only widen errors.
 
