@@ -7,9 +7,10 @@ use crate::catalogue::did_you_mean;
 use crate::class::Run;
 use crate::problem::Problem;
 use crate::query::{Condition, End, Query, Test};
-use crate::scale::{Decimal, parse_date};
+use crate::scale::{Decimal, Scale, parse_date};
 use crate::table::{Attribute, number_tuples};
 use crate::taxonomy::Taxonomy;
+use hashbrown::HashMap;
 use std::cmp::Ordering;
 
 /// A table of people as texts: a dictionary and a number per person for each column.
@@ -72,7 +73,7 @@ pub struct Population {
     places: Vec<Place>,
     /// How many people, and in all entries before.
     weights: Vec<u64>,
-    /// Code of the sensitive attribute of each entry, if the register tells it.
+    /// Code of the sensitive attribute of each entry, if the register tells it; past the leaves for other values.
     sensitive: Option<Vec<u32>>,
     /// The entry of each row of the register; [`NOBODY`] for rows that were left out.
     entry_of: Vec<u32>,
@@ -140,7 +141,8 @@ impl Register {
     }
 
     /// Places the people among quasi-identifiers and, if given, a sensitive attribute. Columns that the register lacks
-    /// tell nothing; people whose sensitive value is unknown to the attribute are left out.
+    /// tell nothing. Sensitive values that the attribute does not have get codes past its leaves, one for each value: what
+    /// a register believes must not depend on which values happen to occur in the release.
     pub fn among(&self, quasi: &[Attribute], sensitive: Option<&Attribute>) -> Population {
         let column = |name: &str| self.columns.iter().find(|c| c.name == name);
         let known: Vec<usize> = (0..quasi.len()).filter(|&i| column(&quasi[i].name).is_some()).collect();
@@ -155,11 +157,10 @@ impl Register {
             sizes.push(u64::from(last) + 1);
         }
         let told = sensitive.and_then(|a| Some((a, column(&a.name)?)));
-        let values: Option<Vec<Option<u32>>> = told.map(|(a, c)| c.texts.iter().map(|t| a.taxonomy.find(t)).collect());
-        if let (Some(values), Some((a, c))) = (&values, told) {
-            columns.push(c.codes.iter().map(|&code| values[code as usize].unwrap_or(u32::MAX - 1)).collect());
-            sizes.push(u64::from(u32::MAX));
-            debug_assert!(a.taxonomy.leaves() < u32::MAX as usize - 1);
+        if let Some((a, c)) = told {
+            let values = sensitive_codes(&a.taxonomy, &c.texts);
+            columns.push(c.codes.iter().map(|&code| values[code as usize]).collect());
+            sizes.push((a.taxonomy.leaves() + c.texts.len()) as u64);
         }
         let slices: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
         let (entry_of, firsts) = number_tuples(&slices, &sizes);
@@ -167,7 +168,7 @@ impl Register {
         for (person, &entry) in entry_of.iter().enumerate() {
             weights[entry as usize] += self.people_of(person);
         }
-        let told = values.is_some();
+        let told = told.is_some();
         let mut entries: Vec<Entry> = firsts
             .iter()
             .zip(weights)
@@ -178,7 +179,7 @@ impl Register {
                 sensitive: if told { columns[known.len()][first as usize] } else { 0 },
                 weight,
             })
-            .filter(|e| e.weight > 0 && e.sensitive != u32::MAX - 1)
+            .filter(|e| e.weight > 0)
             .collect();
         for e in &mut entries {
             for (place, &i) in e.places.iter_mut().zip(&known) {
@@ -188,6 +189,43 @@ impl Register {
             }
         }
         Population::new(quasi.iter().map(|a| a.taxonomy.root()).collect(), known, entries, told, entry_of)
+    }
+}
+
+/// The code of each sensitive value of a register: its leaf, or a code past the leaves if the taxonomy does not have it.
+/// Numbers and dates that are written differently are one value there too.
+fn sensitive_codes(taxonomy: &Taxonomy, texts: &[String]) -> Vec<u32> {
+    let mut others: HashMap<Value<'_>, u32> = HashMap::new();
+    let mut codes = Vec::with_capacity(texts.len());
+    for text in texts {
+        let next = (taxonomy.leaves() + others.len()) as u32;
+        codes.push(taxonomy.find(text).unwrap_or_else(|| *others.entry(Value::of(taxonomy, text)).or_insert(next)));
+    }
+    codes
+}
+
+/// A value that is no leaf, however it is written.
+#[derive(PartialEq, Eq, Hash)]
+enum Value<'a> {
+    Number(i64, u32),
+    Day(i64),
+    Text(&'a str),
+}
+
+impl Value<'_> {
+    fn of<'a>(taxonomy: &Taxonomy, text: &'a str) -> Value<'a> {
+        let found = match taxonomy.scale() {
+            Scale::Number { .. } => Decimal::parse(text).map(|d| {
+                let (mut mantissa, mut decimals) = (d.mantissa, d.decimals);
+                while decimals > 0 && mantissa % 10 == 0 {
+                    (mantissa, decimals) = (mantissa / 10, decimals - 1);
+                }
+                Value::Number(mantissa, decimals)
+            }),
+            Scale::Date => parse_date(text).map(Value::Day),
+            _ => None,
+        };
+        found.unwrap_or(Value::Text(text))
     }
 }
 

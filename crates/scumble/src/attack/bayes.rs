@@ -259,7 +259,7 @@ impl Change {
             (scene.name)(row as usize),
             scene.releases[self.release].shown(self.group as usize),
             scene.attribute,
-            scene.values[*value as usize],
+            scene.values.get(*value as usize).map_or("(a value that the release does not show)", String::as_str),
             Measured::from(prior),
             Measured::from(posterior),
         )
@@ -320,7 +320,8 @@ fn together(told: &[(&Candidate, &Told)], release: usize, codes: &[u32]) -> Outc
         // The reference gives a person the same values with the same prior in every class.
         let weighed = beliefs.iter().map(|b| b.posterior.times(&share));
         if sum.is_empty() {
-            let value = |b: &Belief| codes[b.value as usize];
+            // Past the codes: a value of the reference that the release does not show.
+            let value = |b: &Belief| codes.get(b.value as usize).copied().unwrap_or(u32::MAX);
             let belief = |(b, posterior)| Belief { value: value(b), prior: b.prior.clone(), posterior };
             sum = beliefs.iter().zip(weighed).map(belief).collect();
         } else {

@@ -23,7 +23,8 @@
 //!
 //! Merging classes may break the promise. A distribution taken from the released data themselves would be no test: then
 //! n_s is proportional to f(s|q*), and α = β in every class. So the reference must be named, and stand for what an
-//! adversary knows. People whose value the release's taxonomy does not know are taken together.
+//! adversary knows. Values that the reference has and the release lacks are values like the others: the release rules
+//! them out.
 //!
 //! ## Protects against
 //! Every gain of knowledge by an adversary who believes f: positive (s becomes likely) and negative (s is ruled out).
@@ -42,6 +43,7 @@ use crate::exact::{Fraction, Ratio, gcd};
 use crate::problem::Problem;
 use crate::register::Population;
 use crate::release::Shape;
+use crate::taxonomy::Taxonomy;
 use dashu_int::UBig;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
@@ -128,7 +130,7 @@ impl Model for BayesOptimal {
 /// What is believed of a person about a value, before the release and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Belief {
-    /// Code of the sensitive value.
+    /// Code of the sensitive value; past the leaves of the attribute if the release does not have it.
     pub value: u32,
     /// Without the release.
     pub prior: Fraction,
@@ -137,6 +139,12 @@ pub struct Belief {
 }
 
 impl Belief {
+    /// What the value is called; a value of the reference that the release does not have is not named.
+    pub fn name<'a>(&self, taxonomy: &'a Taxonomy) -> &'a str {
+        let known = (self.value as usize) < taxonomy.leaves();
+        if known { taxonomy.leaf(self.value) } else { "(a value that the release does not show)" }
+    }
+
     /// By how much it changes.
     pub fn change(&self) -> Fraction {
         self.prior.apart(&self.posterior)

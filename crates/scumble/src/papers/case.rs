@@ -675,7 +675,7 @@ fn show_histograms(release: &Release, class: &EquivalenceClass) -> String {
 
 fn show_belief(sensitive: &Attribute, b: &Belief) -> String {
     let exact = |f: &Fraction| f.ratio().map_or_else(String::new, |r| r.to_string());
-    format!("{} {} -> {}", sensitive.taxonomy.leaf(b.value), exact(&b.prior), exact(&b.posterior))
+    format!("{} {} -> {}", b.name(&sensitive.taxonomy), exact(&b.prior), exact(&b.posterior))
 }
 
 /// At the commas that stand in no brackets and no quotes.

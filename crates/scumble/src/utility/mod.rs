@@ -134,7 +134,8 @@ pub const METRICS: &[Metric] = &[
         about: "Σ p log₂(p / q) over the rows of the extract: p the share of records with these quasi-identifiers and sensitive\n\
                 values, q the same as a recipient reconstructs it: a class spread evenly over its region and, independently, over its\n\
                 sensitive values; for an anatomized group, every quasi-identifier with every sensitive value of the group.\n\
-                Suppressed records are spread evenly over all points, with the sensitive values of the others. Where classes overlap,\n\
+                Suppressed records are spread evenly over all points. Their sensitive values are estimated from those of the others\n\
+                with one added to each count (Laplace), because a value may be suppressed altogether. Where classes overlap,\n\
                 a row counts only in the classes that hold records of it, so the figure is then an upper bound. Not defined for\n\
                 representatives. Computed by `compare`.\n\
                 Kifer and Gehrke 2006.",
