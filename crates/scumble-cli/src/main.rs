@@ -16,8 +16,9 @@ use scumble::policy::Source;
 use scumble::problem::{Problem, Problems};
 use scumble_io::columns::ReadOptions;
 use scumble_io::publisher::Watcher;
+use scumble_io::release::verify;
 use scumble_io::staging::Slot;
-use scumble_io::{certificate, check, compare, inspect, load, origin, publisher, query};
+use scumble_io::{check, compare, inspect, load, origin, publisher, query};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -433,7 +434,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
         }
         Command::Verify { release } => {
             let watcher = watch::Terminal::new();
-            let answer = certificate::verify(&release, &watcher);
+            let answer = verify::verify(&release, &watcher);
             watcher.clear();
             let answer = answer?;
             Ok(Answer { text: show::verified(&answer), json: to_json(&answer)?, yes: answer.holds })

@@ -3,7 +3,6 @@
 use scumble::exact::Ratio;
 use scumble::problem::{Problem, Problems};
 use scumble_io::answer::{Exposure, Groups, Model, Number, Passage, Published, Reason, Remedy, Witness};
-use scumble_io::certificate::Verified;
 use scumble_io::check::Checked;
 use scumble_io::compare::{Compared, Row};
 use scumble_io::estimate::{Estimate, Estimated};
@@ -11,6 +10,7 @@ use scumble_io::freeform::FreeformNote;
 use scumble_io::inspect::{Inspection, SinglingOut};
 use scumble_io::load::{Loaded, Made};
 use scumble_io::query::Answered;
+use scumble_io::release::verify::Verified;
 use std::fmt::Write as _;
 use std::io::Write as _;
 

@@ -494,7 +494,7 @@ impl Witness {
     fn of(sensitive: &Attribute, belief: &Belief) -> Witness {
         let number = |fraction: &Fraction| Number::from(Measured::from(fraction));
         Witness {
-            value: sensitive.taxonomy.leaf(belief.value).to_owned(),
+            value: belief.name(&sensitive.taxonomy).to_owned(),
             prior: number(&belief.prior),
             posterior: number(&belief.posterior),
             change: number(&belief.change()),

@@ -2,7 +2,7 @@
 
 use crate::answer::VERSION;
 use crate::columns;
-use crate::manifest;
+use crate::release::manifest;
 use scumble::catalogue::did_you_mean;
 use scumble::exact::Ratio;
 use scumble::perturb;

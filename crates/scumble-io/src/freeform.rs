@@ -2,9 +2,9 @@
 
 use crate::answer::{Number, VERSION};
 use crate::attack::{Adversary, Attacked, Outcome, Tested, conditions, given, test};
-use crate::check::{self, Understood};
 use crate::engine::Engine;
 use crate::publisher::{Clock, Watcher};
+use crate::release::reader::{self, Understood};
 use scumble::algorithm::Requirement;
 use scumble::attack::freeform::{ENTRY, Found, Freeform, words};
 use scumble::catalogue::Parameters;
@@ -106,8 +106,8 @@ pub struct Options<'a> {
 /// Whether every release says which of its values are sensitive and promises FF-anonymity, so that the attack needs nothing
 /// else; and whether some has a sensitive attribute for the others.
 pub(crate) fn is_said(folders: &[PathBuf]) -> (bool, bool) {
-    let manifests: Vec<_> = folders.iter().filter_map(|folder| crate::manifest::read(folder).ok()).collect();
-    let promised = |m: &crate::manifest::Manifest| m.models.iter().any(|model| model.name == "ff-anonymity");
+    let manifests: Vec<_> = folders.iter().filter_map(|folder| crate::release::manifest::read(folder).ok()).collect();
+    let promised = |m: &crate::release::manifest::Manifest| m.models.iter().any(|model| model.name == "ff-anonymity");
     let said = manifests.len() == folders.len() && !folders.is_empty() && manifests.iter().all(promised);
     (said, manifests.iter().any(|m| m.columns.iter().any(|c| c.role == "sensitive")))
 }
@@ -120,7 +120,7 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
         return Err(Problem::new("there is no release to attack").hint("name one with `--release FOLDER`").into());
     }
     if let Some(engine) = options.engine {
-        let asked = options.releases.iter().map(|folder| check::asked(folder)).collect::<Result<Vec<_>, _>>()?;
+        let asked = options.releases.iter().map(|folder| reader::asked(folder)).collect::<Result<Vec<_>, _>>()?;
         engine.estimate_all(&asked, options.watcher)?;
     }
     let (attacks, warnings) = outcomes(options, &mut clock)?;
@@ -143,7 +143,7 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
 pub(crate) fn outcomes(options: &Options<'_>, clock: &mut Clock) -> Result<(Vec<Outcome>, Vec<String>), Problems> {
     let (mut attacks, mut warnings) = (Vec::new(), Vec::new());
     for folder in options.releases {
-        let understood = check::open_by(folder, options.policy, options.engine, options.watcher)?;
+        let understood = reader::open_by(folder, options.policy, options.engine, options.watcher)?;
         clock.lap("read");
         options.watcher.phase(ENTRY.name);
         attacks.push(outcome(&understood, options)?);

@@ -248,7 +248,7 @@ impl Gatekeeper {
             places: None,
         };
         let folder = std::path::absolute(target).unwrap_or_else(|_| target.to_path_buf()).display().to_string();
-        let replaces = crate::manifest::read(target).ok().and_then(|m| m.id);
+        let replaces = crate::release::manifest::read(target).ok().and_then(|m| m.id);
         let described = Described {
             at: now(),
             id: id.clone(),
@@ -274,7 +274,7 @@ impl Gatekeeper {
     /// Records that an announced release has its place.
     pub fn confirm(&mut self, announced: &Announced, target: &Path) -> Result<u64, Problems> {
         let Some(ledger) = &mut self.ledger else { return Ok(0) };
-        let sha256 = crate::manifest::sha256(target)?;
+        let sha256 = crate::release::manifest::sha256(target)?;
         ledger.append(&Entry::Released { intent: announced.intent, at: now(), sha256, recovered: false })
     }
 

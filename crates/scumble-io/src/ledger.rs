@@ -23,7 +23,7 @@ pub use key::{Key, Pseudonym};
 pub(crate) use memory::{New, Recollection, pseudonyms, tags};
 
 use crate::dp::purse::{Line, Paid};
-use crate::manifest;
+use crate::release::manifest;
 use crate::staging;
 use entry::BEGINNING;
 use scumble::inference::Located;

@@ -1,11 +1,9 @@
 //! Tables in and out, release directories, and the [`publisher`] that the command, and later the web app and Python,
 //! call.
 
-mod anatomized;
 pub mod answer;
 mod arrow;
 pub mod attack;
-pub mod certificate;
 pub mod check;
 pub mod columns;
 pub mod compare;
@@ -21,13 +19,13 @@ pub mod inspect;
 pub mod ledger;
 pub mod levels;
 pub mod load;
-pub mod manifest;
 pub mod minimality;
 pub mod origin;
 mod postgres;
 pub mod publisher;
 pub mod query;
 pub mod records;
+pub mod release;
 mod repair;
 pub mod reproduce;
 pub mod source;

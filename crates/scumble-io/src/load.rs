@@ -5,10 +5,10 @@
 //! when it fails: the tables are made in one transaction, read back and compared before it ends.
 
 use crate::answer::VERSION;
-use crate::check::must_be_release;
 use crate::columns::{self, Column, Columns};
-use crate::manifest::{self, Manifest};
 use crate::publisher::{Clock, Watcher};
+use crate::release::manifest::{self, Manifest};
+use crate::release::reader::must_be_release;
 use crate::{postgres, sqlite};
 use arrow_schema::DataType;
 use scumble::policy::{check_address, is_postgres};

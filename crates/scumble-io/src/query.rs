@@ -5,8 +5,8 @@
 //! release shows elsewhere or the query names.
 
 use crate::answer::VERSION;
-use crate::check;
 use crate::publisher::Watcher;
+use crate::release::reader;
 use scumble::problem::{Problem, Problems};
 use scumble::query::{Condition, Query, Test};
 use scumble::taxonomy::{ROOT, Rule};
@@ -55,7 +55,7 @@ pub fn query(folder: &Path, queries: &[Query], watcher: &dyn Watcher) -> Result<
             _ => Vec::new(),
         }
     };
-    let (release, warnings) = check::open(folder, &named, watcher)?;
+    let (release, warnings) = reader::open(folder, &named, watcher)?;
     let mut problems = Problems::default();
     let mut answers = Vec::new();
     for query in queries {

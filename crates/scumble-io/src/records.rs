@@ -1,14 +1,14 @@
 //! What is asked of a ledger: its releases, whether it was changed, and what was published elsewhere.
 
 use crate::answer::{Model, VERSION};
-use crate::check;
 use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::ledger::{
     Access, Counts, Described, Entry, Groups, Kept, Ledger, Members, Place, Recorded, Standing, Verdict, Whereabouts,
     hex, machine, now, pseudonyms, write_places,
 };
-use crate::manifest;
 use crate::publisher::Watcher;
+use crate::release::manifest;
+use crate::release::reader;
 use crate::source::to_register;
 use scumble::attack::{In, Knowledge, Membership, Scene};
 use scumble::catalogue::did_you_mean;
@@ -387,8 +387,8 @@ pub fn add(place: &Whereabouts, from: &Elsewhere<'_>) -> Result<Noted, Problems>
         column.map_or_else(Vec::new, |c| c.texts.clone())
     };
     let (release, mut warnings) = match &from.policy {
-        Some(policy) => check::open_table(&from.release, policy, &texts, from.watcher)?,
-        None => check::open(&from.release, &texts, from.watcher)?,
+        Some(policy) => reader::open_table(&from.release, policy, &texts, from.watcher)?,
+        None => reader::open(&from.release, &texts, from.watcher)?,
     };
     let attributes: Vec<String> = published(&release.sensitive).iter().map(|a| a.name.clone()).collect();
     if attributes.is_empty() {

@@ -1,10 +1,10 @@
 //! An attack on people and releases that an engine counts: distinct rows, and how many people each stands for.
 
 use super::Options;
-use crate::check;
 use crate::columns::ReadOptions;
 use crate::engine::{Asked, Engine};
-use crate::manifest;
+use crate::release::manifest;
+use crate::release::reader;
 use crate::source::to_register;
 use scumble::attack::attribute_of_all;
 use scumble::problem::{Problem, Problems};
@@ -48,7 +48,7 @@ pub(super) fn attribute(options: &Options<'_>) -> Result<String, Problems> {
 
 /// Asks the engine how much all tables are, before one of them is counted.
 pub(super) fn estimate(engine: &dyn Engine, tables: Vec<Asked>, options: &Options<'_>) -> Result<(), Problems> {
-    let releases = options.releases.iter().map(|folder| check::asked(folder)).collect::<Result<Vec<_>, _>>()?;
+    let releases = options.releases.iter().map(|folder| reader::asked(folder)).collect::<Result<Vec<_>, _>>()?;
     engine.estimate_all(&tables.into_iter().chain(releases).collect::<Vec<_>>(), options.watcher)
 }
 

@@ -1,10 +1,10 @@
 //! What an attack is given, read from disk: releases, people, statements, the truth.
 
 use super::{Options, counted};
-use crate::check;
 use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::engine::What;
-use crate::manifest;
+use crate::release::manifest;
+use crate::release::reader;
 use hashbrown::{HashMap, HashSet};
 use scumble::attack::facts::{self, Statement};
 use scumble::attack::{In, Knowledge, Scene};
@@ -33,7 +33,7 @@ pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
     };
     let mut quasi: Vec<String> = Vec::new();
     for folder in &options.releases {
-        check::must_be_release(folder)?;
+        reader::must_be_release(folder)?;
         let columns = manifest::read(folder)?.columns.into_iter().filter(|c| c.is_generalized());
         for column in columns {
             if !quasi.contains(&column.name) {
@@ -59,7 +59,7 @@ pub(crate) fn read(options: &Options<'_>) -> Result<Material, Problems> {
     let mut releases = Vec::new();
     for folder in &options.releases {
         let named = |name: &str, _: Option<&Rule>, _: &[&str]| texts(register.as_ref(), name);
-        let (release, more) = check::open_on(options.engine, folder, &named, options.watcher)?;
+        let (release, more) = reader::open_on(options.engine, folder, &named, options.watcher)?;
         warnings.extend(more);
         releases.push((folder.display().to_string(), release));
     }

@@ -269,7 +269,7 @@ fn write(
     let manifest = Synthesized { budgets: Vec::new(), ..answer.clone() };
     let manifest = serde_json::to_string_pretty(&manifest)
         .map_err(|e| Problem::new(format!("the manifest cannot be written as JSON: {e}")))?;
-    put(&staging, crate::manifest::FILE, &format!("{manifest}\n"))?;
+    put(&staging, crate::release::manifest::FILE, &format!("{manifest}\n"))?;
     staging.commit()
 }
 

@@ -1,7 +1,7 @@
 //! The tables of an anatomized release: quasi-identifiers as they are with the number of the group, sensitive values counted
 //! by group, and how many of those stand for nobody, if any do.
 
-use crate::check::Labelled;
+use super::reader::Labelled;
 use crate::columns::Column;
 use crate::source::{Cell, Extract, Place};
 use crate::write::{Lines, Values, group_number};

@@ -1,8 +1,13 @@
 //! Releases with counterfeits on disk: written, read back, and told from edited ones.
 
 use super::*;
+use crate::answer::Groups;
 use crate::check::{self, check};
+use crate::publisher::{Carried, How, Watcher, carry_out, models, read_policy};
+use crate::staging::Slot;
 use scumble::history::{History, PastGroup};
+use scumble::publish::{Outcome, make};
+use std::time::Duration;
 
 struct Silent;
 

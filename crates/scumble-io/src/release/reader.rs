@@ -1,0 +1,609 @@
+//! The one reader of releases: from the files of a folder to a [`Release`], as every recipient reads it.
+//!
+//! `publish` reads back what it wrote with it; `check`, `verify`, `attack`, `query` and `ledger add` read with it. A raw
+//! table is read by the same code, with a policy or the names of its columns in place of the manifest.
+
+use super::anatomized::{Tables, Told};
+use super::manifest::{self, ColumnNote, Manifest};
+use crate::answer::Reason;
+use crate::columns::{self, Column, Columns, ReadOptions};
+use crate::engine::{Asked, Engine, What};
+use crate::origin;
+use crate::publisher::{Watcher, base_of, read_policy};
+use crate::source::{load_registers, read_options, read_taxonomy, taxonomy_files};
+use hashbrown::HashMap;
+use rayon::prelude::*;
+use scumble::algorithm::Requirement;
+use scumble::catalogue::{Kind, MODELS, Parameter, Parameters};
+use scumble::class::{EquivalenceClass, Histogram, Run};
+use scumble::encode::{encode, encode_guard};
+use scumble::freeform::{Specification, attach};
+use scumble::model::Concern;
+use scumble::policy::{AttributePolicy, Policy, Source};
+use scumble::problem::{Problem, Problems};
+use scumble::release::{Release, Shape};
+use scumble::table::{Attribute, join, number_tuples, published};
+use scumble::taxonomy::{Decimal, ROOT, Rule, Taxonomy, parse_date};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// A column of texts with the run that each text stands for.
+pub struct Labelled<'a> {
+    codes: &'a [u32],
+    runs: Vec<Run>,
+}
+
+impl<'a> Labelled<'a> {
+    /// Understands every text of the column by the attribute's taxonomy. The error is the number of unknown texts.
+    pub fn parse(column: &'a Column, attribute: &Attribute) -> Result<Labelled<'a>, usize> {
+        let runs: Vec<Option<Run>> = column.values.iter().map(|text| attribute.taxonomy.parse(text)).collect();
+        let unknown = runs.iter().filter(|r| r.is_none()).count();
+        if unknown > 0 {
+            Err(unknown)
+        } else {
+            Ok(Labelled { codes: &column.codes, runs: runs.into_iter().flatten().collect() })
+        }
+    }
+
+    /// The run of a record.
+    pub fn run(&self, record: usize) -> Run {
+        self.runs[self.codes[record] as usize]
+    }
+
+    /// The leaf of every record; `None` if one shows more than a leaf.
+    pub fn leaves(&self) -> Option<Vec<u32>> {
+        let single = self.runs.iter().all(|run| run.first == run.last);
+        single.then(|| self.codes.iter().map(|&c| self.runs[c as usize].first).collect())
+    }
+
+    /// The number of the distinct run of each record, and the distinct runs.
+    fn numbered(&self) -> (Cow<'a, [u32]>, Vec<Run>) {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut place: HashMap<Run, u32> = HashMap::new();
+        let number: Vec<u32> = self
+            .runs
+            .iter()
+            .map(|run| {
+                *place.entry(*run).or_insert_with(|| {
+                    runs.push(*run);
+                    runs.len() as u32 - 1
+                })
+            })
+            .collect();
+        // Usually every text is another run; then the codes are the numbers.
+        let codes = if runs.len() == number.len() {
+            Cow::Borrowed(self.codes)
+        } else {
+            self.codes.iter().map(|&c| number[c as usize]).collect()
+        };
+        (codes, runs)
+    }
+}
+
+/// The equivalence classes of records by their published values, in the order of their regions.
+pub fn classes_of(read: &Columns, quasi: &[Labelled<'_>], sensitive: &[Labelled<'_>]) -> Vec<EquivalenceClass> {
+    let (rows, weights) = (read.rows, read.weights.as_deref());
+    let numbered: Vec<(Cow<'_, [u32]>, Vec<Run>)> = quasi.par_iter().map(Labelled::numbered).collect();
+    let codes: Vec<&[u32]> = numbered.iter().map(|(codes, _)| &**codes).collect();
+    let runs: Vec<&[Run]> = numbered.iter().map(|(_, runs)| runs.as_slice()).collect();
+    let sizes: Vec<u64> = runs.iter().map(|r| r.len() as u64).collect();
+    let (class_of, firsts) = if codes.is_empty() { (vec![0; rows], vec![0]) } else { number_tuples(&codes, &sizes) };
+    let mut classes: Vec<EquivalenceClass> = firsts
+        .iter()
+        .map(|&first| EquivalenceClass {
+            region: codes.iter().zip(&runs).map(|(c, r)| r[c[first as usize] as usize]).collect(),
+            count: 0,
+            histograms: vec![Histogram::default(); sensitive.len()],
+        })
+        .collect();
+    for (row, &class) in class_of.iter().enumerate() {
+        classes[class as usize].count += weights.map_or(1, |w| w[row]);
+    }
+    let histograms: Vec<Vec<Vec<(u32, u64)>>> =
+        sensitive.par_iter().map(|s| count_values(&class_of, classes.len(), s, weights)).collect();
+    for (i, per_class) in histograms.into_iter().enumerate() {
+        for (class, pairs) in classes.iter_mut().zip(per_class) {
+            class.histograms[i] = Histogram::of(pairs);
+        }
+    }
+    classes.par_sort_unstable_by(|a, b| a.region.cmp(&b.region));
+    classes
+}
+
+/// Per class the values of a sensitive attribute with their counts.
+fn count_values(class_of: &[u32], classes: usize, s: &Labelled<'_>, weights: Option<&[u64]>) -> Vec<Vec<(u32, u64)>> {
+    let (pair_of, firsts) = number_tuples(&[class_of, s.codes], &[classes as u64, s.runs.len() as u64]);
+    let mut counts = vec![0u64; firsts.len()];
+    pair_of.iter().enumerate().for_each(|(row, &p)| counts[p as usize] += weights.map_or(1, |w| w[row]));
+    let mut per_class = vec![Vec::new(); classes];
+    for (&first, n) in firsts.iter().zip(counts) {
+        let leaf = s.runs[s.codes[first as usize] as usize].first;
+        per_class[class_of[first as usize] as usize].push((leaf, n));
+    }
+    per_class
+}
+
+/// A column and how its values are to be understood.
+pub(crate) struct Wanted {
+    pub name: String,
+    pub rule: Option<Rule>,
+    pub rows: Option<Vec<Vec<String>>>,
+    pub freeform: Option<Specification>,
+}
+
+/// Where the data are and what the columns mean.
+pub(crate) struct Plan {
+    pub what: &'static str,
+    pub source: Source,
+    pub read: ReadOptions,
+    pub quasi: Vec<Wanted>,
+    pub sensitive: Vec<Wanted>,
+    /// Columns that say what people want guarded; only a table that was not published has them.
+    pub guards: Vec<String>,
+    pub missing: Vec<String>,
+    pub requirements: Vec<Requirement>,
+    /// Hash of the data file when it was published, if the manifest tells.
+    pub sha256: Option<String>,
+    /// The tables of the sensitive values and of counterfeits, and their folder, if the release is anatomized.
+    pub anatomized: Option<(PathBuf, manifest::Anatomized)>,
+    /// What the quasi-identifiers tell.
+    pub shape: Shape,
+    pub warnings: Vec<String>,
+}
+
+/// The files of a table or release: an anatomized one says in a second file what is sensitive, and in a third which of that
+/// stands for nobody.
+pub(crate) struct Files {
+    pub records: Columns,
+    pub told: Option<Columns>,
+    pub counterfeits: Option<Columns>,
+}
+
+/// Reads what is to be understood.
+pub(crate) fn read_tables(plan: &Plan, engine: Option<&dyn Engine>, watcher: &dyn Watcher) -> Result<Files, Problems> {
+    let progress = |done, total| watcher.at(done, total);
+    let read = |source: &Source, names: Vec<String>| {
+        let Some(engine) = engine else { return origin::read(source, &plan.read, Some(&names), &progress) };
+        let file = origin::file(source)?;
+        let counted = engine.count(file, &plan.read, &names, What::Table, watcher)?;
+        Ok(Columns { sha256: plan.read.hash.then(|| columns::sha256(file)).transpose()?, ..counted })
+    };
+    // Of a file with a line for every group there is nothing to be counted.
+    let read_small = |file: &Path, names: Vec<String>| columns::read(file, &plan.read, Some(&names), &progress);
+    let names = |wanted: &[Wanted]| wanted.iter().map(|w| w.name.clone()).collect::<Vec<String>>();
+    let (quasi, sensitive) = (names(&plan.quasi), names(&plan.sensitive));
+    let Some((folder, a)) = &plan.anatomized else {
+        let records = read(&plan.source, [quasi, sensitive, plan.guards.clone()].concat())?;
+        return Ok(Files { records, told: None, counterfeits: None });
+    };
+    let by_group = vec![a.group.clone(), a.count.clone()];
+    let third = a.counterfeits.as_ref().map(|c| read_small(&folder.join(&c.file), by_group.clone()));
+    Ok(Files {
+        told: Some(read_small(&folder.join(&a.file), [by_group, sensitive].concat())?),
+        records: read(&plan.source, [quasi, vec![a.group.clone()]].concat())?,
+        counterfeits: third.transpose()?,
+    })
+}
+
+/// Whether a file is not the one that the manifest speaks of.
+pub(crate) fn is_altered(plan: &Plan, files: &Files) -> bool {
+    let a = plan.anatomized.as_ref().map(|(_, a)| a);
+    let differs =
+        |file: &Option<Columns>, hash: Option<&String>| file.as_ref().is_some_and(|f| f.sha256.as_ref() != hash);
+    (plan.sha256.is_some() && plan.sha256 != files.records.sha256)
+        || differs(&files.told, a.map(|a| &a.sha256))
+        || differs(&files.counterfeits, a.and_then(|a| a.counterfeits.as_ref()).map(|c| &c.sha256))
+}
+
+/// The promise that is broken whatever the classes are: a manifest speaks of one file only.
+pub(crate) fn changed() -> Reason {
+    Reason {
+        message: "the data file is not the one that was published: its hash differs from the manifest's".into(),
+        hint: Some("take the release from where it was published, or publish again".into()),
+    }
+}
+
+pub(crate) fn from_policy(
+    mut policy: Policy,
+    base: &Path,
+    source: Source,
+    what: &'static str,
+    manifest: Option<&Manifest>,
+) -> Result<Plan, Problems> {
+    let mut warnings = Vec::new();
+    let guards: Vec<String> = policy.guards().map(|a| a.name.clone()).collect();
+    if manifest.is_some() {
+        leave_out(&mut policy.requirements, &mut warnings, "the guards, which are not published", |_, p| {
+            matches!(p.kind, Kind::Guard)
+        });
+    }
+    load_registers(&mut policy.requirements, base, &policy.missing, &|_, _| ())?;
+    let wanted = |attributes: Vec<&AttributePolicy>| -> Result<Vec<Wanted>, Problems> {
+        let (files, problems) = taxonomy_files(base, &attributes);
+        problems.or(())?;
+        let each = attributes.into_iter().zip(files);
+        let wanted = |(a, rows): (&AttributePolicy, _)| Wanted {
+            name: a.name.clone(),
+            rule: a.taxonomy.clone(),
+            rows,
+            freeform: a.freeform.clone(),
+        };
+        Ok(each.map(wanted).collect())
+    };
+    // A release is written as its manifest says, not as the policy's source is.
+    let read = manifest.map_or_else(|| read_options(&policy), manifest::read_options);
+    Ok(Plan {
+        what,
+        source,
+        read,
+        quasi: wanted(policy.quasi().collect())?,
+        sensitive: wanted(policy.sensitive().collect())?,
+        guards: if manifest.is_some() { Vec::new() } else { guards },
+        missing: if manifest.is_some() { vec![String::new()] } else { policy.missing.clone() },
+        requirements: policy.requirements,
+        sha256: manifest.map(|m| m.data.sha256.clone()),
+        anatomized: None,
+        shape: Shape::Regions,
+        warnings,
+    })
+}
+
+/// Leaves out requirements that need what is not here, and says so.
+fn leave_out(
+    all: &mut Vec<Requirement>,
+    warnings: &mut Vec<String>,
+    what: &str,
+    needs: impl Fn(&Requirement, &Parameter) -> bool,
+) {
+    all.retain(|r| {
+        let entry = MODELS.iter().find(|e| e.name == r.name);
+        let kept = !entry.is_some_and(|e| e.parameters.iter().any(|p| needs(r, p)));
+        if !kept {
+            warnings.push(format!("`{}` is promised but cannot be checked here: it needs {what}", r.name));
+        }
+        kept
+    });
+}
+
+/// The tables beside that of the records, if there are any.
+pub(crate) fn other_files(m: &Manifest, folder: &Path) -> Option<(PathBuf, manifest::Anatomized)> {
+    m.anatomized.clone().map(|a| (folder.to_path_buf(), a))
+}
+
+pub(crate) fn from_manifest(m: &Manifest, folder: &Path) -> Result<Plan, Problems> {
+    let edited = |name: &str| {
+        Problem::new(format!("what the manifest says of the values of `{name}` cannot be understood"))
+            .hint("the manifest was edited; take the release from where it was published")
+    };
+    let wanted = |which: &dyn Fn(&ColumnNote) -> bool| -> Result<Vec<Wanted>, Problems> {
+        let mut wanted = Vec::new();
+        for c in m.columns.iter().filter(|c| which(c)) {
+            let rule = c.taxonomy.as_ref().and_then(|t| t.rule());
+            let rows = match &rule {
+                Some(Rule::File { path, .. }) => Some(read_taxonomy(&folder.join(path), path)?),
+                _ => None,
+            };
+            let freeform = c.freeform.as_ref().map(|note| note.specification().ok_or_else(|| edited(&c.name)));
+            wanted.push(Wanted { name: c.name.clone(), rule, rows, freeform: freeform.transpose()? });
+        }
+        Ok(wanted)
+    };
+    let (quasi, sensitive) = (wanted(&ColumnNote::is_generalized)?, wanted(&|c| c.role == "sensitive")?);
+    let place = |list: &[Wanted], name: &str| list.iter().position(|w| w.name == name);
+    let mut requirements = Vec::new();
+    for model in &m.models {
+        let entry = MODELS.iter().find(|e| e.name == model.name).ok_or_else(|| {
+            Problem::new(format!("the manifest promises `{}`, which this scumble does not know", model.name))
+        })?;
+        let parameters = Parameters::read(entry.name, entry.parameters, &model.parameters).map_err(Problems)?;
+        let built = (entry.build)(&parameters)?;
+        let strangers = model.on.iter().flatten().find(|n| place(&quasi, n).is_none());
+        let attribute = match built.promise().concerns {
+            Concern::Joint => Some(sensitive.len()),
+            _ => model.attribute.as_ref().and_then(|a| place(&sensitive, a)),
+        };
+        if strangers.is_some() || attribute.is_some() != (built.promise().concerns != Concern::Identity) {
+            return Err(Problem::new(format!(
+                "the manifest promises `{}` of columns that it does not list",
+                entry.name
+            ))
+            .hint("the manifest was edited; take the release from where it was published")
+            .into());
+        }
+        requirements.push(Requirement {
+            name: entry.name,
+            model: built,
+            parameters,
+            attribute,
+            on: model.on.as_ref().map(|on| on.iter().filter_map(|n| place(&quasi, n)).collect()),
+            register: None,
+        });
+    }
+    let mut warnings = Vec::new();
+    let needs = |r: &Requirement, p: &Parameter| match p.kind {
+        Kind::Guard => true,
+        Kind::Register => r.parameters.register().is_some(),
+        _ => false,
+    };
+    leave_out(&mut requirements, &mut warnings, "what only the publisher has; use `--policy`", needs);
+    Ok(Plan {
+        what: "release",
+        source: Source::File(folder.join(&m.data.file)),
+        read: manifest::read_options(m),
+        quasi,
+        sensitive,
+        guards: Vec::new(),
+        missing: vec![String::new()],
+        requirements,
+        sha256: Some(m.data.sha256.clone()),
+        anatomized: other_files(m, folder),
+        shape: m.shape(),
+        warnings,
+    })
+}
+
+pub(crate) fn column<'a>(read: &'a columns::Columns, name: &str) -> Result<&'a Column, Problems> {
+    let found = read.columns.iter().find(|c| c.name == name);
+    found.ok_or_else(|| Problem::new(format!("column `{name}` was not read")).into())
+}
+
+/// What of a table must be understood.
+pub(crate) struct Meaning<'a> {
+    /// Whether the meaning of values is needed, or only whether they are equal.
+    pub matters: bool,
+    /// Whether sensitive attributes are to be counted together.
+    pub together: bool,
+    /// Values of a column that must have a meaning beside those of the table.
+    pub others: &'a dyn Fn(&str) -> Vec<String>,
+}
+
+/// Which values of a column will be asked about, given its name, its rule and its labels.
+pub(crate) type Named<'a> = &'a dyn Fn(&str, Option<&Rule>, &[&str]) -> Vec<String>;
+
+/// Refuses what is not the folder of a release.
+pub(crate) fn must_be_release(folder: &Path) -> Result<(), Problems> {
+    if folder.join(manifest::FILE).exists() {
+        return Ok(());
+    }
+    Err(Problem::new(format!("`{}` is not the folder of a release", folder.display()))
+        .hint("it should hold `manifest.json` and the data")
+        .into())
+}
+
+/// Reads a published release so that its values, and those that are named, mean something. Returns what the reader
+/// should know beside it.
+pub(crate) fn open(folder: &Path, named: Named<'_>, watcher: &dyn Watcher) -> Result<(Release, Vec<String>), Problems> {
+    open_on(None, folder, named, watcher)
+}
+
+/// The same; an engine may count the release.
+pub(crate) fn open_on(
+    engine: Option<&dyn Engine>,
+    folder: &Path,
+    named: Named<'_>,
+    watcher: &dyn Watcher,
+) -> Result<(Release, Vec<String>), Problems> {
+    must_be_release(folder)?;
+    let m = manifest::read(folder)?;
+    open_plan(&from_manifest(&m, folder)?, engine, named, watcher)
+}
+
+/// What an engine will count of a release.
+pub(crate) fn asked(folder: &Path) -> Result<Asked, Problems> {
+    must_be_release(folder)?;
+    let m = manifest::read(folder)?;
+    let told = |c: &&ColumnNote| c.is_generalized() || (c.role == "sensitive" && m.anatomized.is_none());
+    let columns = m.columns.iter().filter(told).map(|c| c.name.clone());
+    let wanted = columns.chain(m.anatomized.as_ref().map(|a| a.group.clone())).collect();
+    Ok(Asked { table: folder.join(&m.data.file), options: manifest::read_options(&m), wanted })
+}
+
+/// The same for a table without a manifest, whose columns a policy explains.
+pub(crate) fn open_table(
+    file: &Path,
+    policy: &Path,
+    named: Named<'_>,
+    watcher: &dyn Watcher,
+) -> Result<(Release, Vec<String>), Problems> {
+    let mut plan = from_policy(read_policy(policy)?, &base_of(policy), Source::from(file), "table", None)?;
+    // What was promised is not asked here, and guards are not published.
+    plan.requirements.clear();
+    plan.guards.clear();
+    open_plan(&plan, None, named, watcher)
+}
+
+fn open_plan(
+    plan: &Plan,
+    engine: Option<&dyn Engine>,
+    named: Named<'_>,
+    watcher: &dyn Watcher,
+) -> Result<(Release, Vec<String>), Problems> {
+    watcher.phase("reading");
+    let files = read_tables(plan, engine, watcher)?;
+    let others = |name: &str| {
+        let rule = plan.quasi.iter().chain(&plan.sensitive).find(|w| w.name == name).and_then(|w| w.rule.as_ref());
+        let labels = column(&files.records, name).map_or_else(|_| Vec::new(), |c| c.values.iter().collect());
+        named(name, rule, &labels)
+    };
+    let meaning = Meaning { matters: true, together: true, others: &others };
+    let release = understand(plan, &files, &meaning)?;
+    let altered = is_altered(plan, &files);
+    Ok((release, altered.then(|| changed().message).into_iter().collect()))
+}
+
+/// A release that was read, with what is promised of it.
+pub(crate) struct Understood {
+    pub release: Release,
+    pub requirements: Vec<Requirement>,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a published release by its manifest or by a policy.
+pub(crate) fn open_by(
+    folder: &Path,
+    policy: Option<&Path>,
+    engine: Option<&dyn Engine>,
+    watcher: &dyn Watcher,
+) -> Result<Understood, Problems> {
+    must_be_release(folder)?;
+    let m = manifest::read(folder)?;
+    let source = Source::File(folder.join(&m.data.file));
+    let plan = match policy {
+        Some(path) => Plan {
+            anatomized: other_files(&m, folder),
+            shape: m.shape(),
+            ..from_policy(read_policy(path)?, &base_of(path), source, "release", Some(&m))?
+        },
+        None => from_manifest(&m, folder)?,
+    };
+    watcher.phase("reading");
+    let files = read_tables(&plan, engine, watcher)?;
+    let meaning = Meaning { matters: true, together: false, others: &|_| Vec::new() };
+    let release = understand(&plan, &files, &meaning)?;
+    let altered = is_altered(&plan, &files).then(|| changed().message);
+    let warnings = plan.warnings.into_iter().chain(altered).collect();
+    Ok(Understood { release, requirements: plan.requirements, warnings })
+}
+
+/// The release that the table is. Where only equality of values matters their meaning is not looked into.
+pub(crate) fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> Result<Release, Problems> {
+    let (read, told) = (&files.records, files.told.as_ref());
+    let (mut quasi, mut sensitive) = (Vec::new(), Vec::new());
+    let (mut quasi_labels, mut sensitive_labels) = (Vec::new(), Vec::new());
+    for w in &plan.quasi {
+        let c = column(read, &w.name)?;
+        let labels: Vec<&str> =
+            c.values.iter().map(|v| if plan.missing.iter().any(|m| m == v) { "" } else { v }).collect();
+        let mut others = (meaning.others)(&w.name);
+        for named in plan.requirements.iter().filter_map(|r| r.register.as_ref()) {
+            let same = named.columns.iter().filter(|c| c.name == w.name);
+            others.extend(same.flat_map(|c| c.texts.iter().cloned()));
+        }
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        let understood = meaning.matters || plan.requirements.iter().any(|r| r.model.promise().region);
+        let rule = w.rule.as_ref().filter(|_| understood).unwrap_or(&Rule::Flat);
+        let taxonomy = published_taxonomy(&w.name, rule, w.rows.clone(), &labels, &others)?;
+        let runs: Vec<Option<Run>> = labels.iter().map(|l| taxonomy.parse(l)).collect();
+        let unknown = runs.iter().filter(|r| r.is_none()).count();
+        if unknown > 0 {
+            let values = if unknown == 1 { "one value".into() } else { format!("{unknown} distinct values") };
+            let message = format!("column `{}` has {values} that its taxonomy does not know", w.name);
+            return Err(Problem::new(message).hint("was the release made with this policy?").into());
+        }
+        quasi_labels.push(Labelled { codes: &c.codes, runs: runs.into_iter().flatten().collect() });
+        let said = w.freeform.as_ref().filter(|_| understood);
+        quasi.push(attach(Attribute::new(&w.name, taxonomy), said)?);
+    }
+    for w in &plan.sensitive {
+        let c = column(told.unwrap_or(read), &w.name)?;
+        let values: Vec<&str> = c.values.iter().collect();
+        let rule = w.rule.as_ref().unwrap_or(&Rule::Flat);
+        let (taxonomy, leaves) = encode(&w.name, rule, w.rows.clone(), &values, &plan.missing)?;
+        let runs = leaves.iter().map(|&leaf| Run::new(leaf, leaf)).collect();
+        sensitive_labels.push(Labelled { codes: &c.codes, runs });
+        sensitive.push(Attribute::new(&w.name, taxonomy));
+    }
+    for name in &plan.guards {
+        let c = column(read, name)?;
+        let (guard, codes) = encode_guard(name, &c.values.iter().collect::<Vec<_>>(), &plan.missing);
+        sensitive_labels.push(Labelled { codes: &c.codes, runs: codes.iter().map(|&c| Run::new(c, c)).collect() });
+        sensitive.push(guard);
+    }
+    let asked = meaning.together && plan.sensitive.len() > 1;
+    let joint = asked || plan.requirements.iter().any(|r| r.model.promise().concerns == Concern::Joint);
+    let joined = joint.then(|| {
+        let published = published(&sensitive);
+        let leaves = |l: &Labelled<'_>| l.codes.iter().map(|&c| l.runs[c as usize].first).collect::<Vec<u32>>();
+        let columns: Vec<Vec<u32>> = sensitive_labels[..published.len()].iter().map(leaves).collect();
+        join(published, &columns.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    });
+    if let Some((attribute, codes)) = &joined {
+        let runs = (0..attribute.taxonomy.leaves() as u32).map(|c| Run::new(c, c)).collect();
+        sensitive_labels.push(Labelled { codes, runs });
+        sensitive.push(attribute.clone());
+    }
+    let (shape, told) = match (&plan.anatomized, told) {
+        (Some((_, a)), Some(told)) => {
+            let tables = Tables {
+                groups: column(read, &a.group)?,
+                weights: read.weights.as_deref(),
+                quasi: &quasi_labels,
+                sensitive_groups: column(told, &a.group)?,
+                sensitive: &sensitive_labels,
+                counts: column(told, &a.count)?,
+                counterfeits: match &files.counterfeits {
+                    Some(file) => Some((column(file, &a.group)?, column(file, &a.count)?)),
+                    None => None,
+                },
+            };
+            (Shape::Groups, tables.understand(&quasi)?)
+        }
+        _ => {
+            let classes = classes_of(read, &quasi_labels, &sensitive_labels);
+            (plan.shape, Told { classes, records: Vec::new(), counterfeits: Vec::new() })
+        }
+    };
+    let Told { classes, records: records_by_group, counterfeits } = told;
+    Ok(Release { quasi, sensitive, classes, suppressed: 0, shape, records_by_group, counterfeits, counted: None })
+}
+
+/// A taxonomy in which every published label has a meaning. Its leaves are the values that the labels themselves name
+/// (the ends of ranges, unmasked values) and those of the register.
+fn published_taxonomy(
+    column: &str,
+    rule: &Rule,
+    rows: Option<Vec<Vec<String>>>,
+    labels: &[&str],
+    others: &[&str],
+) -> Result<Taxonomy, Problems> {
+    // A masked label stands for texts of its length, which only have to be ones that the label masks. They are made up where
+    // no other text is such a one: two of them, because what stands for one text would be called by it.
+    let mut known: Vec<(usize, &str)> = others.iter().map(|text| (text.len(), *text)).collect();
+    known.sort_unstable();
+    let masks = |label: &str| {
+        let kept = label.trim_end_matches('*');
+        let next = known.partition_point(|&(len, text)| (len, text) < (label.len(), kept));
+        kept != label && known.get(next).is_some_and(|(len, text)| *len == label.len() && text.starts_with(kept))
+    };
+    let stand_in = |label: &&str| if masks(label) { Default::default() } else { unmask(label) };
+    let stand_ins: Vec<[String; 2]> = labels.iter().map(stand_in).collect();
+    let mut texts: Vec<&str> = others.to_vec();
+    for (label, stand_in) in labels.iter().zip(&stand_ins) {
+        match rule {
+            Rule::File { .. } | Rule::Nested(_) => (),
+            Rule::Intervals(_) | Rule::Dates(_) => texts.extend(ends(label)),
+            Rule::Prefix(_) => texts.extend(stand_in.iter().map(String::as_str)),
+            Rule::Flat => texts.push(label),
+        }
+    }
+    let has_missing = labels.contains(&"") || others.contains(&"");
+    let unmasked = |t: &&str| !t.is_empty() && (**t != *ROOT || !labels.contains(&ROOT));
+    let mut values: Vec<&str> = texts.into_iter().filter(unmasked).collect();
+    values.sort_unstable();
+    values.dedup();
+    match (rule, rows) {
+        (Rule::File { path, ordered }, Some(rows)) => Taxonomy::from_rows(path, rows, *ordered, has_missing),
+        (Rule::Nested(_), _) => Taxonomy::generate(rule, column, &[], has_missing),
+        // A table in which every cell is suppressed has no leaf left; the root stands for itself.
+        (rule, _) if values.is_empty() && !has_missing => Taxonomy::generate(&Rule::Flat, column, &[ROOT], false)
+            .and_then(|t| if labels.is_empty() { Taxonomy::generate(rule, column, &[], true) } else { Ok(t) }),
+        (rule, _) => Taxonomy::generate(rule, column, &values, has_missing),
+    }
+}
+
+/// Texts that a label with a mask may stand for; the text itself if there is no mask, nothing if all is masked.
+fn unmask(label: &str) -> [String; 2] {
+    let kept = label.trim_end_matches('*');
+    let fill = |c: &str| kept.to_owned() + &c.repeat(label.len() - kept.len());
+    if kept.is_empty() { Default::default() } else { ["?", "!"].map(fill) }
+}
+
+/// The values that a range or a single value names.
+fn ends(label: &str) -> Vec<&str> {
+    let place = |t: &str| Decimal::parse(t).is_some() || parse_date(t).is_some();
+    match label.strip_prefix('[').and_then(|l| l.strip_suffix(']')).and_then(|l| l.split_once(", ")) {
+        Some((a, b)) if place(a) && place(b) => vec![a, b],
+        _ => vec![label],
+    }
+}
