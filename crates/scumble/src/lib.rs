@@ -30,6 +30,7 @@ pub mod freeform;
 pub mod gate;
 pub mod history;
 pub mod inference;
+mod labels;
 pub mod model;
 pub mod papers;
 pub mod perturb;

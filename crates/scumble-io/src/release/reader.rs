@@ -23,7 +23,7 @@ use scumble::policy::{AttributePolicy, Policy, Source};
 use scumble::problem::{Problem, Problems};
 use scumble::release::{Release, Shape};
 use scumble::table::{Attribute, join, number_tuples, published};
-use scumble::taxonomy::{Decimal, ROOT, Rule, Taxonomy, parse_date};
+use scumble::taxonomy::{Rule, Taxonomy};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -483,7 +483,7 @@ pub(crate) fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> R
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
         let understood = meaning.matters || plan.requirements.iter().any(|r| r.model.promise().region);
         let rule = w.rule.as_ref().filter(|_| understood).unwrap_or(&Rule::Flat);
-        let taxonomy = published_taxonomy(&w.name, rule, w.rows.clone(), &labels, &others)?;
+        let taxonomy = Taxonomy::of_labels(&w.name, rule, w.rows.clone(), &labels, &others)?;
         let runs: Vec<Option<Run>> = labels.iter().map(|l| taxonomy.parse(l)).collect();
         let unknown = runs.iter().filter(|r| r.is_none()).count();
         if unknown > 0 {
@@ -546,64 +546,4 @@ pub(crate) fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> R
     };
     let Told { classes, records: records_by_group, counterfeits } = told;
     Ok(Release { quasi, sensitive, classes, suppressed: 0, shape, records_by_group, counterfeits, counted: None })
-}
-
-/// A taxonomy in which every published label has a meaning. Its leaves are the values that the labels themselves name
-/// (the ends of ranges, unmasked values) and those of the register.
-fn published_taxonomy(
-    column: &str,
-    rule: &Rule,
-    rows: Option<Vec<Vec<String>>>,
-    labels: &[&str],
-    others: &[&str],
-) -> Result<Taxonomy, Problems> {
-    // A masked label stands for texts of its length, which only have to be ones that the label masks. They are made up where
-    // no other text is such a one: two of them, because what stands for one text would be called by it.
-    let mut known: Vec<(usize, &str)> = others.iter().map(|text| (text.len(), *text)).collect();
-    known.sort_unstable();
-    let masks = |label: &str| {
-        let kept = label.trim_end_matches('*');
-        let next = known.partition_point(|&(len, text)| (len, text) < (label.len(), kept));
-        kept != label && known.get(next).is_some_and(|(len, text)| *len == label.len() && text.starts_with(kept))
-    };
-    let stand_in = |label: &&str| if masks(label) { Default::default() } else { unmask(label) };
-    let stand_ins: Vec<[String; 2]> = labels.iter().map(stand_in).collect();
-    let mut texts: Vec<&str> = others.to_vec();
-    for (label, stand_in) in labels.iter().zip(&stand_ins) {
-        match rule {
-            Rule::File { .. } | Rule::Nested(_) => (),
-            Rule::Intervals(_) | Rule::Dates(_) => texts.extend(ends(label)),
-            Rule::Prefix(_) => texts.extend(stand_in.iter().map(String::as_str)),
-            Rule::Flat => texts.push(label),
-        }
-    }
-    let has_missing = labels.contains(&"") || others.contains(&"");
-    let unmasked = |t: &&str| !t.is_empty() && (**t != *ROOT || !labels.contains(&ROOT));
-    let mut values: Vec<&str> = texts.into_iter().filter(unmasked).collect();
-    values.sort_unstable();
-    values.dedup();
-    match (rule, rows) {
-        (Rule::File { path, ordered }, Some(rows)) => Taxonomy::from_rows(path, rows, *ordered, has_missing),
-        (Rule::Nested(_), _) => Taxonomy::generate(rule, column, &[], has_missing),
-        // A table in which every cell is suppressed has no leaf left; the root stands for itself.
-        (rule, _) if values.is_empty() && !has_missing => Taxonomy::generate(&Rule::Flat, column, &[ROOT], false)
-            .and_then(|t| if labels.is_empty() { Taxonomy::generate(rule, column, &[], true) } else { Ok(t) }),
-        (rule, _) => Taxonomy::generate(rule, column, &values, has_missing),
-    }
-}
-
-/// Texts that a label with a mask may stand for; the text itself if there is no mask, nothing if all is masked.
-fn unmask(label: &str) -> [String; 2] {
-    let kept = label.trim_end_matches('*');
-    let fill = |c: &str| kept.to_owned() + &c.repeat(label.len() - kept.len());
-    if kept.is_empty() { Default::default() } else { ["?", "!"].map(fill) }
-}
-
-/// The values that a range or a single value names.
-fn ends(label: &str) -> Vec<&str> {
-    let place = |t: &str| Decimal::parse(t).is_some() || parse_date(t).is_some();
-    match label.strip_prefix('[').and_then(|l| l.strip_suffix(']')).and_then(|l| l.split_once(", ")) {
-        Some((a, b)) if place(a) && place(b) => vec![a, b],
-        _ => vec![label],
-    }
 }
