@@ -15,7 +15,7 @@ use scumble::catalogue;
 use scumble::policy::Source;
 use scumble::problem::{Problem, Problems};
 use scumble_io::columns::ReadOptions;
-use scumble_io::publisher::Watcher;
+use scumble_io::publisher::{Repair, Watcher};
 use scumble_io::release::verify;
 use scumble_io::staging::Slot;
 use scumble_io::{check, compare, inspect, load, origin, publisher, query};
@@ -75,9 +75,17 @@ enum Command {
         /// Show whom the witness of a model is about, and what the gate would let be known (personal data; not written)
         #[arg(long)]
         show_values: bool,
-        /// If the gate refuses, publish the cheapest change that passes
-        #[arg(long)]
-        repair: bool,
+        /// If the gate refuses, publish the remedy with this number; without a number, the best one that drops no
+        /// column, suppresses nobody and shows no quasi-identifier more exactly
+        #[arg(long, value_name = "NUMBER", num_args = 0..=1, default_missing_value = "0", hide_default_value = true)]
+        repair: Option<u64>,
+        /// If the gate refuses, do not look for changes that pass
+        #[arg(long, conflicts_with = "repair")]
+        no_remedies: bool,
+        /// If the gate refuses, write everybody who would be exposed into this CSV file (rows of the extract; values only
+        /// with --show-values)
+        #[arg(long, value_name = "FILE")]
+        exposed: Option<PathBuf>,
         #[command(flatten)]
         engine: engine::Arguments,
         #[command(flatten)]
@@ -343,7 +351,21 @@ fn to_json(answer: &impl serde::Serialize) -> Result<serde_json::Value, Problems
 
 fn run(command: Command) -> Result<Answer, Problems> {
     match command {
-        Command::Publish { policy, dry_run, replace, to, seed, show_values, repair, engine, ledger, wait, picture } => {
+        Command::Publish {
+            policy,
+            dry_run,
+            replace,
+            to,
+            seed,
+            show_values,
+            repair,
+            no_remedies,
+            exposed,
+            engine,
+            ledger,
+            wait,
+            picture,
+        } => {
             let slot = Slot::default();
             let engine = engine.open()?;
             watch::clean_up_on_interrupt(&slot, engine::stopper(&engine));
@@ -359,7 +381,13 @@ fn run(command: Command) -> Result<Answer, Problems> {
                 ledger: ledger.ledger,
                 key: ledger.key,
                 wait: Duration::from_secs(wait),
-                repair,
+                repair: match repair {
+                    None if no_remedies => Repair::Off,
+                    None => Repair::List,
+                    Some(0) => Repair::Best,
+                    Some(number) => Repair::Number(number),
+                },
+                exposed,
                 slot,
                 engine: engine::asked(&engine),
                 watcher: &watcher,

@@ -2,7 +2,7 @@
 
 use scumble::exact::Ratio;
 use scumble::problem::{Problem, Problems};
-use scumble_io::answer::{Exposure, Groups, Model, Number, Passage, Published, Reason, Remedy, Witness};
+use scumble_io::answer::{Exposure, Groups, Limits, Model, Number, Passage, Published, Reason, Remedy, Witness};
 use scumble_io::check::Checked;
 use scumble_io::compare::{Compared, Row};
 use scumble_io::estimate::{Estimate, Estimated};
@@ -178,7 +178,8 @@ pub fn published(a: &Published) -> String {
     if a.outcome == "refused" {
         let (reasons, warnings) = (reasons(&a.reasons), warnings(&a.warnings));
         let (gate, remedies) = (gate(&a.gate), remedies(&a.remedies));
-        return format!("Refused: nothing was published.\n\n{reasons}{gate}{remedies}{warnings}");
+        let file = a.exposed_file.as_ref().map_or(String::new(), |file| format!("\n  everybody exposed: {file}\n"));
+        return format!("Refused: nothing was published.\n\n{reasons}{gate}{file}{remedies}{warnings}");
     }
     let mut out = String::new();
     let verb = if a.outcome == "published" { "Published" } else { "Would publish (dry run, nothing written)" };
@@ -243,14 +244,24 @@ fn remedies(list: &[Remedy]) -> String {
     if list.is_empty() {
         return String::new();
     }
-    let head = ["what would pass", "error of queries", "gcp", "left out", ""].map(str::to_owned).to_vec();
+    let head = ["", "what would pass", "records", "suppressed", "error of queries", "gcp", ""];
     let row = |r: &Remedy| {
         let gcp = r.gcp.map_or_else(|| "–".into(), short);
-        let applied = if r.applied { "published" } else { "" };
-        vec![r.what.clone(), share(r.loss), gcp, grouped(r.suppressed), applied.into()]
+        let asks = r.asks.as_ref().map_or(String::new(), |why| format!("only by number: {why}"));
+        let last = if r.applied { "published".into() } else { asks };
+        let (records, suppressed) = (grouped(r.records), grouped(r.suppressed));
+        vec![r.number.to_string(), r.what.clone(), records, suppressed, share(r.loss), gcp, last]
     };
-    let next = if list.iter().any(|r| r.applied) { "" } else { "\n  `--repair` publishes the first of these.\n" };
-    format!("\n{}{next}", table(&std::iter::once(head).chain(list.iter().map(row)).collect::<Vec<_>>()))
+    let rows = std::iter::once(head.map(str::to_owned).to_vec()).chain(list.iter().map(row));
+    let best = list.iter().find(|r| r.asks.is_none());
+    let next = match (list.iter().any(|r| r.applied), best) {
+        (true, _) => String::new(),
+        (false, Some(r)) => {
+            format!("\n  `--repair {}` publishes the first of these, `--repair` alone number {}.\n", list[0].number, r.number)
+        }
+        (false, None) => format!("\n  `--repair {}` publishes the first of these.\n", list[0].number),
+    };
+    format!("\n{}{next}", table(&rows.collect::<Vec<_>>()))
 }
 
 /// What everybody learns from the release together with earlier ones.
@@ -280,17 +291,43 @@ fn gate(passages: &[Passage]) -> String {
     };
     let rows = std::iter::once(head.map(str::to_owned).to_vec()).chain(passages.iter().map(row));
     let mut out = format!("\n{}", table(&rows.collect::<Vec<_>>()));
+    let mut told: Vec<&str> = Vec::new();
+    for p in passages {
+        if !told.contains(&p.attribute.as_str()) {
+            told.push(&p.attribute);
+            let _ = writeln!(out, "  allowed of {}: {}", p.attribute, limits(&p.limits));
+        }
+    }
     for p in passages {
         let exposed: String = p.people_exposed.iter().map(exposure).collect();
         if !exposed.is_empty() {
             let people = counted(p.exposed, "person", "people");
             let _ = write!(out, "\n  exposed to {}, {}: {people}\n{exposed}", p.adversary, p.attribute);
+            if p.people_exposed.iter().map(|e| e.who.len() as u64).sum::<u64>() < p.exposed {
+                let _ = writeln!(out, "    … (`--exposed FILE` writes all of them)");
+            }
         }
         for note in &p.notes {
             let _ = writeln!(out, "  {}: {note}", p.adversary);
         }
     }
     out
+}
+
+/// What the gate allows, in words.
+fn limits(l: &Limits) -> String {
+    let certain = match l.certain {
+        0 => "nobody certain".to_owned(),
+        n => format!("{} certain over all releases", counted(n, "person", "people")),
+    };
+    let candidates = l.candidates.map_or(String::new(), |n| format!(", at least {n} possible values"));
+    let belief = match (&l.posterior, l.posterior_given) {
+        (Some(most), true) => format!(", belief up to {}", number(most)),
+        (Some(most), false) => format!(", belief up to {} by what the models promise", number(most)),
+        (None, true) => ", every belief".into(),
+        (None, false) => ", every belief, as no model protects it".into(),
+    };
+    certain + &candidates + &belief
 }
 
 /// People whom a release would expose, and why if that was asked for.

@@ -7,7 +7,7 @@ use crate::ledger::Verdict;
 use scumble::algorithm::Requirement;
 use scumble::class::EquivalenceClass;
 use scumble::exact::{Fraction, Ratio, Rational};
-use scumble::gate::{Breach, Memory, Panelist, Seen, What};
+use scumble::gate::{Breach, Gate, Memory, Panelist, Seen, What};
 use scumble::model::{Belief, Concern, Measured};
 use scumble::perturb::Change;
 use scumble::policy::Policy;
@@ -57,9 +57,15 @@ pub struct Published {
     /// The ledger that records it, and the number of its entry there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Record>,
-    /// Changes that the gate lets pass, the cheapest first; if they were looked for.
+    /// Changes that the gate lets pass, those that keep most first; if they were looked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<Remedy>,
+    /// The file with everybody whom it would expose, if one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exposed_file: Option<String>,
+    /// Everybody whom it would expose, as lines of a file; collected only if the file was asked for.
+    #[serde(skip)]
+    pub exposed: String,
     /// Why it was refused.
     pub reasons: Vec<Reason>,
     /// What the steward should know.
@@ -74,17 +80,40 @@ pub struct Published {
 /// A change with which the gate lets a release pass.
 #[derive(Clone, Debug, Serialize)]
 pub struct Remedy {
+    /// Names the change: the same for the same policy, wherever it stands in a list.
+    pub number: u64,
     /// What is changed.
     pub what: String,
+    /// Records that are published.
+    pub records: u64,
+    /// Records suppressed.
+    pub suppressed: u64,
+    /// Sensitive columns that are not published any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sensitive_dropped: Vec<String>,
+    /// Other columns that are not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub columns_dropped: Vec<String>,
     /// Median relative error of random COUNT queries; a query that can no longer be asked counts as wholly wrong.
     pub loss: f64,
     /// Generalization loss, where the release has regions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gcp: Option<f64>,
-    /// Records left out.
-    pub suppressed: u64,
+    /// Why it is published only if it is chosen by its number; absent if it need not be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<String>,
     /// Whether this is what was published.
     pub applied: bool,
+}
+
+impl Remedy {
+    /// The one that keeps more comes first: sensitive columns, people, other columns, counts, detail.
+    pub(crate) fn rank(&self, other: &Remedy) -> std::cmp::Ordering {
+        let dropped = |r: &Remedy| (r.sensitive_dropped.len(), r.suppressed, r.columns_dropped.len());
+        let gcp = |r: &Remedy| r.gcp.unwrap_or(0.0);
+        let by_loss = self.loss.total_cmp(&other.loss).then(gcp(self).total_cmp(&gcp(other)));
+        dropped(self).cmp(&dropped(other)).then(by_loss).then(self.number.cmp(&other.number))
+    }
 }
 
 /// Where a release is recorded.
@@ -117,6 +146,11 @@ pub struct Passage {
     pub already: u64,
     /// People whose value this release makes certain, as far as the gate counts them.
     pub newly: u64,
+    /// People whose value earlier releases of the ledger made certain, as it was counted when they were published.
+    #[serde(skip_serializing_if = "is_none")]
+    pub spent: u64,
+    /// What is allowed.
+    pub limits: Limits,
     /// The fewest possible values of anybody.
     pub fewest: u64,
     /// The strongest belief about anybody.
@@ -135,6 +169,34 @@ pub struct Passage {
     /// What must be borne in mind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// What the gate allows, as it was in force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// People whose value may become certain through all releases of the ledger together.
+    pub certain: u64,
+    /// Values that must stay possible for everybody.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub candidates: Option<u64>,
+    /// The strongest belief in a value; absent if no belief short of certainty is judged.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub posterior: Option<Number>,
+    /// Whether the policy gives `posterior`; otherwise it follows from what its models promise.
+    pub posterior_given: bool,
+}
+
+impl Limits {
+    /// Those of an attribute.
+    pub fn of(gate: &Gate, attribute: &str) -> Limits {
+        let limit = gate.limit(attribute);
+        Limits {
+            certain: gate.certain,
+            candidates: gate.candidates,
+            posterior: limit.map(|l| l.most.into()),
+            posterior_given: gate.posterior.is_some(),
+        }
+    }
 }
 
 /// People whom a release would expose.
@@ -164,25 +226,33 @@ pub struct Exposure {
 /// So many kinds of exposed people are told, and so many people of a kind.
 const TOLD: usize = 10;
 
-impl Passage {
-    /// What an adversary learns, with values only if they were asked for.
-    pub fn of(memory: &Memory, seen: &Seen, show_values: bool) -> Passage {
+impl Exposure {
+    /// At most so many of the people of a breach, with values only if they were asked for.
+    fn of(memory: &Memory, b: &Breach, most: usize, show_values: bool) -> Exposure {
         let name = |&r: &usize| memory.releases[r].name.clone();
-        let exposure = |b: &Breach| Exposure {
+        Exposure {
             what: match b.what {
                 What::Certain => "certain",
                 What::Candidates => "candidates",
                 What::Posterior => "posterior",
                 What::Intersection => "intersection",
             },
-            who: b.people.iter().take(TOLD).map(|&p| (memory.name)(p)).collect(),
+            who: b.people.iter().take(most).map(|&p| (memory.name)(p)).collect(),
             people: b.people.len() as u64,
             before: b.before,
             after: b.after,
             releases: b.reason.iter().flat_map(|r| r.releases.iter().map(name)).collect(),
             value: b.value.filter(|_| show_values).map(|v| memory.values[v as usize].clone()),
             because: b.reason.iter().filter(|_| show_values).flat_map(|r| r.sentences.clone()).collect(),
-        };
+        }
+    }
+}
+
+impl Passage {
+    /// What an adversary learns, with values only if they were asked for.
+    pub fn of(memory: &Memory, gate: &Gate, seen: &Seen, show_values: bool) -> Passage {
+        let name = |&r: &usize| memory.releases[r].name.clone();
+        let exposure = |b: &Breach| Exposure::of(memory, b, TOLD, show_values);
         let percent = |c: Ratio| (Ratio::new(c.num() * 100, c.den())).to_string();
         Passage {
             attribute: memory.attribute.clone(),
@@ -194,6 +264,8 @@ impl Passage {
             certain: seen.certain,
             already: seen.already,
             newly: seen.newly,
+            spent: seen.spent,
+            limits: Limits::of(gate, &memory.attribute),
             fewest: seen.fewest,
             strongest: seen.strongest.0,
             by: seen.strongest.1.map(Panelist::name),
@@ -203,6 +275,31 @@ impl Passage {
             notes: seen.notes.clone(),
         }
     }
+}
+
+/// Everybody whom a release would expose to an adversary, as lines of a CSV file: one for each person and way.
+pub(crate) fn exposed_lines(memory: &Memory, seen: &Seen, show_values: bool) -> String {
+    let quoted = |text: &str| match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    };
+    let mut lines = String::new();
+    for breach in &seen.breaches {
+        let e = Exposure::of(memory, breach, usize::MAX, show_values);
+        let (before, after, releases) = (e.before, e.after, e.releases.join(" "));
+        for who in &e.who {
+            let cells = [&memory.attribute, &seen.adversary.name, who].map(|text| quoted(text)).join(",");
+            let value = e.value.as_ref().map_or(String::new(), |v| format!(",{}", quoted(v)));
+            lines.push_str(&format!("{cells},{},{before},{after},{}{value}\n", e.what, quoted(&releases)));
+        }
+    }
+    lines
+}
+
+/// The header of such a file.
+pub(crate) fn exposed_header(show_values: bool) -> String {
+    let value = if show_values { ",value" } else { "" };
+    format!("attribute,adversary,who,what,before,after,releases{value}\n")
 }
 
 impl From<&Passage> for Verdict {

@@ -1,7 +1,7 @@
 //! Between the Publisher and the ledger: what is remembered when a release is made, whether the gate lets it pass, and
 //! that nothing is published without an entry.
 
-use crate::answer::{Passage, Published, Reason};
+use crate::answer::{Passage, Published, Reason, exposed_lines};
 use crate::headroom::Left;
 use crate::ledger::Key;
 use crate::ledger::{
@@ -180,7 +180,10 @@ impl Gatekeeper {
             for seen in &seen {
                 passes &= seen.holds();
                 answer.reasons.extend(reasons(&memory.attribute, seen, options.show_values));
-                answer.gate.push(Passage::of(&memory, seen, options.show_values));
+                answer.gate.push(Passage::of(&memory, gate, seen, options.show_values));
+                if options.exposed.is_some() {
+                    answer.exposed.push_str(&exposed_lines(&memory, seen, options.show_values));
+                }
             }
             answer.attacks = gate.panel.iter().map(|p| p.name().to_owned()).collect();
             let mut exposed = vec![false; memory.people];
@@ -284,6 +287,13 @@ impl Gatekeeper {
         if let Some(ledger) = &mut self.ledger {
             let _ = ledger.abandon(announced.intent, &because);
         }
+    }
+
+    /// The randomness of remedies: the same as long as neither the policy nor the ledger changes, and known to nobody
+    /// without the key. None without a ledger.
+    pub fn remedy_seed(&self, policy: &str) -> Option<u64> {
+        let ledger = self.ledger.as_ref()?;
+        Some(ledger.key().number(&[b"remedies", policy.as_bytes(), ledger.head().as_bytes()]))
     }
 
     /// What the ledger is called, if there is one.

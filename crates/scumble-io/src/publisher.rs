@@ -3,14 +3,14 @@
 //! Nothing is believed: what the algorithm made is judged by the core, and what was written is read back, compared with
 //! what was judged, and judged once more, before the folder gets its name.
 
-use crate::answer::{Groups, Model, Perturbed, Published, Reason, Record, Remedy, VERSION};
+use crate::answer::{Groups, Model, Perturbed, Published, Reason, Record, VERSION, exposed_header};
 use crate::engine::{self, Engine};
 use crate::gatekeeper::Gatekeeper;
 use crate::levels;
 use crate::release::manifest;
 use crate::release::writer::Job;
 use crate::repair;
-use crate::source::{self, Extract, beside};
+use crate::source::{self, Extract, Source, beside};
 use crate::staging::{Slot, must_be_free};
 use scumble::algorithm::Stopped;
 use scumble::picture;
@@ -21,6 +21,8 @@ use scumble::release::{Release, Shape};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+pub use crate::repair::Repair;
 
 /// Told what is going on. The command shows it on a terminal.
 pub trait Watcher: Sync {
@@ -52,8 +54,10 @@ pub struct Options<'a> {
     pub key: Option<String>,
     /// How long to wait for others who publish with the same ledger.
     pub wait: Duration,
-    /// If the gate refuses, look for a change that passes, and publish the cheapest.
-    pub repair: bool,
+    /// What is done if the gate refuses.
+    pub repair: Repair,
+    /// Where to write everybody whom a refused release would expose.
+    pub exposed: Option<PathBuf>,
     /// Where an interrupt handler finds what must be cleaned up.
     pub slot: Slot,
     /// Who counts the source, if not this process.
@@ -129,12 +133,25 @@ pub(crate) struct How<'a> {
 
 /// Reads, anonymizes, judges and measures. The outcome stays `refused` until the caller knows better.
 pub(crate) fn carry_out(mut policy: Policy, how: &How<'_>, clock: &mut Clock) -> Result<Carried, Problems> {
+    let watcher = how.watcher;
+    watcher.phase(if how.engine.is_some() { "counting" } else { "reading" });
+    let elsewhere = how.engine.map(|engine| (engine, watcher));
+    let source = Source::read(&mut policy, how.base, elsewhere, &|done, total| watcher.at(done, total))?;
+    carry_out_on(source, policy, how, clock)
+}
+
+/// The same with a source that was read already.
+pub(crate) fn carry_out_on(
+    source: Source,
+    mut policy: Policy,
+    how: &How<'_>,
+    clock: &mut Clock,
+) -> Result<Carried, Problems> {
     let How { base, seed, all, keeper, engine, watcher } = *how;
-    watcher.phase(if engine.is_some() { "counting" } else { "reading" });
     let seed = seed.map_or_else(system_seed, Ok)?;
     let past = keeper.and_then(|k| k.past(&policy));
     let elsewhere = engine.map(|engine| (engine, watcher));
-    let mut extract = source::load(&mut policy, base, seed, past, elsewhere, &|done, total| watcher.at(done, total))?;
+    let mut extract = source.extract(&mut policy, seed, past)?;
     clock.lap("read");
     watcher.phase("anonymizing");
     let begun = Instant::now();
@@ -142,9 +159,8 @@ pub(crate) fn carry_out(mut policy: Policy, how: &How<'_>, clock: &mut Clock) ->
         watcher.at(done, total);
         policy.algorithm.seconds.is_none_or(|seconds| begun.elapsed().as_secs_f64() < seconds)
     };
-    let by_levels = extract.large.is_some();
     let source = policy.source.beside(base);
-    let mut outcome = match elsewhere.filter(|_| by_levels) {
+    let mut outcome = match elsewhere.filter(|_| extract.large.is_some()) {
         None => make(&extract.table, &*policy.algorithm.algorithm, &policy.requirements, seed, &progress),
         Some(elsewhere) => {
             let path = crate::origin::file(&source)?.to_path_buf();
@@ -162,46 +178,11 @@ pub(crate) fn carry_out(mut policy: Policy, how: &How<'_>, clock: &mut Clock) ->
         made.release.counted = Some(sizes);
     }
     clock.lap("anonymize");
-    let mut answer = Published {
-        version: VERSION,
-        outcome: "refused",
-        release: String::new(),
-        rows: 0,
-        classes: 0,
-        groups: None,
-        suppressed: 0,
-        models: Vec::new(),
-        utility: BTreeMap::new(),
-        perturbed: extract.perturbed.iter().map(|(name, change)| Perturbed::of(&policy, name, change)).collect(),
-        gate: Vec::new(),
-        attacks: Vec::new(),
-        recorded: None,
-        remedies: Vec::new(),
-        reasons: Vec::new(),
-        warnings: extract.warnings.clone(),
-        engine: engine.map(Engine::report),
-        seconds: BTreeMap::new(),
-    };
-    let made = match outcome {
-        Outcome::Made(made) => {
-            answer.rows = made.release.records();
-            answer.classes = made.release.sizes().iter().map(|(_, n)| n).sum();
-            answer.groups = Groups::of(&made.release);
-            answer.suppressed = made.release.suppressed;
-            answer.models = models(&policy, &made.release, &made.judgements);
-            answer.warnings.extend_from_slice(made.form.notes());
-            let truth = (!by_levels && extract.outside.is_empty()).then_some(&extract.table);
-            answer.utility = measure(truth, &made, policy.k(), all).into_iter().collect();
-            Some(made)
-        }
-        Outcome::Refused(reasons) => {
-            answer.reasons = reasons.iter().map(Reason::from).collect();
-            None
-        }
-    };
+    let mut carried = Carried::new(policy, extract, outcome, seed, all);
+    carried.answer.engine = engine.map(Engine::report);
     clock.lap("judge");
-    answer.seconds = clock.seconds.clone();
-    Ok(Carried { policy, extract, made, answer, seed, exposed: Vec::new() })
+    carried.answer.seconds = clock.seconds.clone();
+    Ok(carried)
 }
 
 /// Publishes, or says why not.
@@ -238,48 +219,88 @@ fn attempt(path: &Path, options: &Options<'_>) -> Result<Option<Published>, Prob
     let (engine, watcher) = (options.engine, options.watcher);
     let how = How { base: &base, seed: options.seed, all: false, keeper: Some(&keeper), engine, watcher };
     let mut carried = carry_out(policy, &how, &mut clock)?;
-    carried.answer.release = target.display().to_string();
-    carried.answer.warnings.append(&mut keeper.warnings);
-    if carried.made.is_none() {
-        return Ok(Some(carried.answer));
-    }
+    let mut notes = std::mem::take(&mut keeper.warnings);
     let passes = carried.pass(&keeper, &target, options)?;
     clock.lap("attack");
-    if !passes {
+    if carried.made.is_some() && !passes {
+        if let Some(file) = &options.exposed {
+            let text = exposed_header(options.show_values) + &carried.answer.exposed;
+            write_whole(file, &text)?;
+            carried.answer.exposed_file = Some(file.display().to_string());
+        }
         let name = path.display().to_string();
         let job = repair::Job { policy: (&name, &text), base: &base, target: &target, keeper: &keeper, options };
-        let (found, note) = repair::repair(&job, &carried)?;
-        carried.answer.warnings.extend(note);
+        let answer = repair::repair(&job, &carried)?;
         clock.lap("repair");
-        match repaired(&mut carried, found, options) {
-            Some(other) => carried = other,
-            None => {
-                carried.answer.seconds = clock.seconds;
-                return Ok(Some(carried.answer));
+        match answer {
+            repair::Answer::Publish(instead, remedies) => {
+                carried = *instead;
+                carried.answer.remedies = remedies;
+            }
+            repair::Answer::Refuse { remedies, reasons, warnings } => {
+                carried.answer.remedies = remedies;
+                carried.answer.reasons.extend(reasons);
+                carried.made = None;
+                notes.extend(warnings);
             }
         }
+    } else if carried.made.is_some() && matches!(options.repair, Repair::Number(_)) {
+        notes.push("the gate lets the release pass as it is: no remedy was applied".into());
+    }
+    carried.answer.release = target.display().to_string();
+    carried.answer.warnings.append(&mut notes);
+    if carried.made.is_none() {
+        carried.answer.seconds = clock.seconds;
+        return Ok(Some(carried.answer));
     }
     carried.finish(&text, &target, &mut keeper, options, clock)
 }
 
-/// Tells what would pass; the cheapest of it, if it is to be published in place of what was refused.
-fn repaired(refused: &mut Carried, found: Vec<repair::Repaired>, options: &Options<'_>) -> Option<Carried> {
-    let mut remedies: Vec<Remedy> = found.iter().map(|r| r.remedy.clone()).collect();
-    let best = found.into_iter().next().filter(|_| options.repair);
-    let Some(repair::Repaired { mut carried, .. }) = best else {
-        refused.answer.remedies = remedies;
-        return None;
-    };
-    remedies[0].applied = true;
-    carried.answer.release = refused.answer.release.clone();
-    let known = &mut carried.answer.warnings;
-    refused.answer.warnings.retain(|w| !known.contains(w));
-    known.append(&mut refused.answer.warnings);
-    carried.answer.remedies = remedies;
-    Some(carried)
-}
-
 impl Carried {
+    /// What came of a policy. Everything that the answer says about the release is measured on this release.
+    pub(crate) fn new(policy: Policy, extract: Extract, outcome: Outcome, seed: u64, all: bool) -> Carried {
+        let mut answer = Published {
+            version: VERSION,
+            outcome: "refused",
+            release: String::new(),
+            rows: 0,
+            classes: 0,
+            groups: None,
+            suppressed: 0,
+            models: Vec::new(),
+            utility: BTreeMap::new(),
+            perturbed: extract.perturbed.iter().map(|(name, change)| Perturbed::of(&policy, name, change)).collect(),
+            gate: Vec::new(),
+            attacks: Vec::new(),
+            recorded: None,
+            remedies: Vec::new(),
+            exposed_file: None,
+            exposed: String::new(),
+            reasons: Vec::new(),
+            warnings: extract.warnings.clone(),
+            engine: None,
+            seconds: BTreeMap::new(),
+        };
+        let made = match outcome {
+            Outcome::Made(made) => {
+                answer.rows = made.release.records();
+                answer.classes = made.release.sizes().iter().map(|(_, n)| n).sum();
+                answer.groups = Groups::of(&made.release);
+                answer.suppressed = made.release.suppressed;
+                answer.models = models(&policy, &made.release, &made.judgements);
+                answer.warnings.extend_from_slice(made.form.notes());
+                let truth = (extract.large.is_none() && extract.outside.is_empty()).then_some(&extract.table);
+                answer.utility = measure(truth, &made, policy.k(), all).into_iter().collect();
+                Some(made)
+            }
+            Outcome::Refused(reasons) => {
+                answer.reasons = reasons.iter().map(Reason::from).collect();
+                None
+            }
+        };
+        Carried { policy, extract, made, answer, seed, exposed: Vec::new() }
+    }
+
     /// Whether the gate lets it pass; the answer says what it saw.
     pub(crate) fn pass(&mut self, keeper: &Gatekeeper, target: &Path, options: &Options<'_>) -> Result<bool, Problems> {
         let Some(made) = &self.made else { return Ok(false) };
@@ -287,6 +308,7 @@ impl Carried {
         let Some(new) = new else { return Ok(true) };
         self.answer.gate.clear();
         self.answer.reasons.clear();
+        self.answer.exposed.clear();
         let (passes, exposed) = keeper.judge(&self.policy.gate, &self.extract, &new, options, &mut self.answer)?;
         self.exposed = exposed;
         Ok(passes)

@@ -1,21 +1,26 @@
-//! When the gate refuses: the cheapest change found that passes.
+//! Remedies: changes with which the gate lets a refused release pass.
 //!
-//! A candidate is a change of the policy (another algorithm, a stronger parameter, a column not published) or of what was
-//! made (a column coarsened, groups merged, people left out). Each is carried out, judged by the models and by the gate; those that pass are
-//! ranked by what the recipient loses: how far estimates of random COUNT queries are from the truth, where a query about a
-//! column that is no longer there counts as wholly wrong.
+//! A candidate changes the policy (another algorithm, a stronger parameter, a column not published) or what was made (a
+//! column coarsened, groups merged, people suppressed). Each is carried out on the source, which is read once, and judged
+//! by the models and by the gate. Those that pass are ranked by what they keep: sensitive columns, people, other columns,
+//! then the error of random COUNT queries, where a query about a column that is no longer there counts as wholly wrong.
+//!
+//! The candidates of a policy are numbered in a fixed order, and a number always means the same change: the steward who
+//! chooses one from a list gets that one, or is told that it does not pass any more. While neither the policy nor the
+//! ledger changes, the random choices of candidates are the same too.
 
-use crate::answer::Remedy;
+use crate::answer::{Reason, Remedy};
 use crate::compare::RANDOM;
 use crate::gatekeeper::Gatekeeper;
-use crate::publisher::{Carried, Clock, How, Options, carry_out};
+use crate::publisher::{Carried, Clock, How, Options, carry_out_on};
+use crate::source::Source;
 use crate::write::Rows;
 use hashbrown::HashSet;
-use scumble::catalogue::{ALGORITHMS, Parameters};
+use scumble::catalogue::{ALGORITHMS, MODELS, Parameters};
 use scumble::class::Run;
 use scumble::policy::{AlgorithmChoice, Policy};
-use scumble::problem::Problems;
-use scumble::publish::{Made, Outcome, judge, make, measure};
+use scumble::problem::{Problem, Problems};
+use scumble::publish::{Made, Outcome, judged, make};
 use scumble::query::{Query, errors};
 use scumble::release::{Form, Generalized, Member, Members, Release, Shape};
 use scumble::table::{Role, Table};
@@ -23,15 +28,29 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// No further candidate is begun after so long, if nothing was found yet or something was;
+/// What is done about a release that the gate refuses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repair {
+    /// Nothing: it is refused, and no remedy is looked for.
+    Off,
+    /// Remedies are looked for and listed.
+    #[default]
+    List,
+    /// The best remedy is published that drops no column, suppresses nobody and shows no quasi-identifier more exactly.
+    Best,
+    /// The remedy with this number is published.
+    Number(u64),
+}
+
+/// How long further candidates are begun, while no remedy was found and once one was.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(20)];
-/// or if the best is to be published.
+/// How long if a remedy is to be published.
 const THOROUGH: Duration = Duration::from_secs(600);
 
-/// Groups are merged, and people left out, so often before it is given up.
+/// Rounds of merging groups, or of suppressing people, before it is given up.
 const ROUNDS: usize = 6;
 
-/// So many random queries tell what is lost.
+/// Random queries that measure the loss.
 const QUERIES: usize = 300;
 
 /// A change that passes.
@@ -40,10 +59,7 @@ pub(crate) struct Repaired {
     pub remedy: Remedy,
 }
 
-/// A change that passes, or what does not.
-type Passed = Result<Box<Repaired>, Box<Carried>>;
-
-/// What is to be repaired.
+/// A refused release and what it takes to make it again.
 pub(crate) struct Job<'a> {
     /// Name and text of the policy.
     pub policy: (&'a str, &'a str),
@@ -53,67 +69,77 @@ pub(crate) struct Job<'a> {
     pub options: &'a Options<'a>,
 }
 
-/// Looks for changes that pass, the cheapest first; and what should be said of the search.
-pub(crate) fn repair(job: &Job<'_>, refused: &Carried) -> Result<(Vec<Repaired>, Option<String>), Problems> {
-    let begun = Instant::now();
-    let queries = questions(&refused.extract.table);
-    let mut found: Vec<Repaired> = Vec::new();
-    let changes = changes(&refused.policy);
-    let all = changes.len() as u64 + 3;
-    job.options.watcher.phase("looking for a release that passes");
-    let limit = |found: usize| if job.options.repair { THOROUGH } else { PATIENCE[usize::from(found > 0)] };
-    let patient = |found: &[Repaired]| begun.elapsed() < limit(found.len());
-    for (i, change) in (0u64..).zip(changes) {
-        if !patient(&found) {
-            break;
-        }
-        job.options.watcher.at(i, all);
-        found.extend(job.policy_changed(&change, &queries)?);
-    }
-    let steps: [&Step<'_>; 3] = [
-        &|found| job.coarsened(refused, &queries, &|| patient(found)),
-        &|_| Ok(job.merged(refused, &queries)?.into_iter().collect()),
-        &|_| Ok(job.left_out(refused, &queries)?.into_iter().collect()),
-    ];
-    for (i, step) in (all - 3..).zip(steps) {
-        if patient(&found) {
-            job.options.watcher.at(i, all);
-            let more = step(&found)?;
-            found.extend(more);
-        }
-    }
-    let longer = if job.options.repair { "" } else { "; `--repair` looks for longer" };
-    let seconds = limit(found.len()).as_secs();
-    let note = match (found.is_empty(), patient(&found)) {
-        (true, true) => Some("no change was found that passes".to_owned()),
-        (true, false) => Some(format!("no change was found within {seconds} s that passes{longer}")),
-        (false, false) => Some(format!("changes were looked for during {seconds} s{longer}")),
-        (false, true) => None,
-    };
-    found.sort_by(|Repaired { remedy: a, .. }, Repaired { remedy: b, .. }| {
-        let gcp = |r: &Remedy| r.gcp.unwrap_or(0.0);
-        a.loss.total_cmp(&b.loss).then(a.suppressed.cmp(&b.suppressed)).then(gcp(a).total_cmp(&gcp(b)))
-    });
-    Ok((found, note))
+/// What became of a refused release.
+pub(crate) enum Answer {
+    /// This is published instead; all remedies that are known, this one among them.
+    Publish(Box<Carried>, Vec<Remedy>),
+    /// It stays refused: remedies, and what the steward should know.
+    Refuse { remedies: Vec<Remedy>, reasons: Vec<Reason>, warnings: Vec<String> },
 }
 
-/// A step of the search, which knows what was found so far.
-type Step<'a> = dyn Fn(&[Repaired]) -> Result<Vec<Repaired>, Problems> + 'a;
+/// Looks for remedies of a refused release, and chooses one if the options say so.
+pub(crate) fn repair(job: &Job<'_>, refused: &Carried) -> Result<Answer, Problems> {
+    let none = Answer::Refuse { remedies: Vec::new(), reasons: Vec::new(), warnings: Vec::new() };
+    let wanted = job.options.repair;
+    if wanted == Repair::Off || (wanted == Repair::List && !refused.policy.gate.remedies) {
+        return Ok(none);
+    }
+    let search = job.search(refused)?;
+    let mut reasons = Vec::new();
+    if let Repair::Number(number) = wanted {
+        let at = number.checked_sub(1).and_then(|i| usize::try_from(i).ok()).filter(|&i| i < search.changes.len());
+        let Some(at) = at else {
+            let last = search.changes.len();
+            let problem = Problem::new(format!("this policy has no remedy {number}"));
+            return Err(problem.hint(format!("remedies of this policy have numbers from 1 to {last}")).into());
+        };
+        match search.try_change(at)? {
+            Some(Repaired { carried, remedy }) => {
+                return Ok(Answer::Publish(Box::new(carried), vec![Remedy { applied: true, ..remedy }]));
+            }
+            None => reasons.push(Reason {
+                message: format!("remedy {number} ({}) does not pass", search.changes[at].words(&refused.policy)),
+                hint: Some("choose from the remedies that are listed now".into()),
+            }),
+        }
+    }
+    let (mut found, note) = search.all()?;
+    let mut remedies: Vec<Remedy> = found.iter().map(|r| r.remedy.clone()).collect();
+    let mut warnings: Vec<String> = note.into_iter().collect();
+    if wanted == Repair::Best {
+        if let Some(best) = found.iter().position(|r| r.remedy.asks.is_none()) {
+            remedies[best].applied = true;
+            let carried = Box::new(found.swap_remove(best).carried);
+            return Ok(Answer::Publish(carried, remedies));
+        }
+        if !found.is_empty() {
+            warnings.push("every remedy changes something that is only changed if it is chosen by its number".into());
+        }
+    }
+    Ok(Answer::Refuse { remedies, reasons, warnings })
+}
 
-/// A change of the policy.
+/// A candidate.
 enum Change {
+    /// Other random choices.
+    Again,
     /// Another algorithm, with these parameters.
     Algorithm(&'static str, BTreeMap<String, String>),
     /// The i-th model asks for so much.
     Stronger(usize, &'static str, u64),
+    /// A quasi-identifier, by its index, is published no finer than at a level of its taxonomy: the lowest that passes.
+    Coarser(usize),
+    /// Groups of exposed people are merged with their neighbours.
+    Merged,
+    /// Exposed people are suppressed.
+    Suppressed,
     /// A column is not published.
     Without(String),
 }
 
-/// Changes worth trying.
+/// Candidates of a policy, in the order in which they are numbered and tried. It depends on the policy alone.
 fn changes(policy: &Policy) -> Vec<Change> {
-    let mut changes = Vec::new();
-    let whole = |texts: &BTreeMap<String, String>, key: &str| texts.get(key).and_then(|t| t.parse::<u64>().ok());
+    let mut changes = vec![Change::Again];
     let own = policy.algorithm.parameters.texts();
     let number = |key: &str| whole(&own, key);
     let asked = policy.requirements.iter().filter_map(|r| whole(&r.parameters.texts(), "l")).max();
@@ -133,26 +159,53 @@ fn changes(policy: &Policy) -> Vec<Change> {
     if let Some((key, value)) = ["l", "m"].iter().find_map(|key| Some((key, number(key)?))) {
         for times in [2, 4] {
             let mut parameters = own.clone();
-            parameters.insert((*key).to_string(), (value * times).to_string());
+            parameters.insert((*key).to_string(), value.saturating_mul(times).to_string());
             changes.push(Change::Algorithm(policy.algorithm.name, parameters));
         }
     }
     for (i, requirement) in policy.requirements.iter().enumerate() {
         for key in ["k", "l"] {
-            let whole = whole(&requirement.parameters.texts(), key);
-            changes.extend(
-                whole.into_iter().flat_map(|n| [Change::Stronger(i, key, 2 * n), Change::Stronger(i, key, 4 * n)]),
-            );
+            if let Some(n) = whole(&requirement.parameters.texts(), key) {
+                changes.extend([2, 4].map(|times| Change::Stronger(i, key, n.saturating_mul(times))));
+            }
         }
     }
-    let published = policy.attributes.iter().filter(|a| matches!(a.role, Role::QuasiIdentifier | Role::Sensitive));
-    changes.extend(published.map(|a| Change::Without(a.name.clone())));
+    changes.extend((0..policy.quasi().count()).map(Change::Coarser));
+    changes.extend([Change::Merged, Change::Suppressed]);
+    for role in [Role::QuasiIdentifier, Role::Sensitive] {
+        let of_role = policy.attributes.iter().filter(|a| a.role == role);
+        changes.extend(of_role.map(|a| Change::Without(a.name.clone())));
+    }
     changes
 }
 
+/// A parameter that is a whole number.
+fn whole(texts: &BTreeMap<String, String>, key: &str) -> Option<u64> {
+    texts.get(key).and_then(|t| t.parse().ok())
+}
+
 impl Change {
-    /// Makes the change; `None` if the policy would promise nothing then, or cannot be so.
-    fn apply(&self, policy: &mut Policy) -> Option<String> {
+    /// What is changed.
+    fn words(&self, policy: &Policy) -> String {
+        match self {
+            Change::Again => "the same policy with other random choices".into(),
+            Change::Algorithm(name, given) => {
+                let given: Vec<String> = given.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+                format!("algorithm `{name}` with {}", given.join(", "))
+            }
+            Change::Stronger(i, key, value) => format!("`{}` with {key} = {value}", policy.requirements[*i].name),
+            Change::Coarser(i) => {
+                let name = policy.quasi().nth(*i).map_or("", |a| &a.name);
+                format!("the column `{name}` at a higher level of its taxonomy")
+            }
+            Change::Merged => "groups of exposed people merged with their neighbours".into(),
+            Change::Suppressed => "exposed people suppressed".into(),
+            Change::Without(name) => format!("without the column `{name}`"),
+        }
+    }
+
+    /// Changes the policy; `None` if it would promise nothing then, or cannot be so.
+    fn apply(&self, policy: &mut Policy) -> Option<()> {
         match self {
             Change::Algorithm(name, given) => {
                 let entry = ALGORITHMS.iter().find(|e| e.name == *name)?;
@@ -160,164 +213,256 @@ impl Change {
                 let algorithm = (entry.build)(&parameters).ok()?;
                 let seconds = policy.algorithm.seconds;
                 policy.algorithm = AlgorithmChoice { name: entry.name, parameters, algorithm, seconds };
-                let given: Vec<String> = given.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-                Some(format!("algorithm `{name}` with {}", given.join(", ")))
             }
             Change::Stronger(i, key, value) => {
                 let requirement = policy.requirements.get_mut(*i)?;
-                let entry = scumble::catalogue::MODELS.iter().find(|e| e.name == requirement.name)?;
+                let entry = MODELS.iter().find(|e| e.name == requirement.name)?;
                 let mut texts = requirement.parameters.texts();
                 texts.insert((*key).to_owned(), value.to_string());
                 requirement.parameters = Parameters::read(entry.name, entry.parameters, &texts).ok()?;
                 requirement.model = (entry.build)(&requirement.parameters).ok()?;
-                Some(format!("`{}` with {key} = {value}", entry.name))
             }
-            Change::Without(name) => policy.without(name).then(|| format!("without the column `{name}`")),
+            Change::Without(name) => return policy.without(name).then_some(()),
+            Change::Again | Change::Coarser(_) | Change::Merged | Change::Suppressed => (),
         }
+        Some(())
     }
 }
 
+/// A change that passes, or what does not.
+type Passed = Result<Box<Repaired>, Box<Carried>>;
+
+/// The search for remedies of one refused release.
+struct Search<'a> {
+    job: &'a Job<'a>,
+    refused: &'a Carried,
+    changes: Vec<Change>,
+    source: Source,
+    /// The randomness of all candidates.
+    seed: u64,
+    /// The policy carried out with that randomness, and what the gate says.
+    again: Carried,
+    again_passes: bool,
+    queries: Vec<Query>,
+}
+
 impl Job<'_> {
-    fn policy_changed(&self, change: &Change, queries: &[Query]) -> Result<Option<Repaired>, Problems> {
+    fn search<'a>(&'a self, refused: &'a Carried) -> Result<Search<'a>, Problems> {
+        let watcher = self.options.watcher;
+        watcher.phase("looking for a release that passes");
         let mut policy = Policy::parse(self.policy.0, self.policy.1)?;
-        let Some(what) = change.apply(&mut policy) else { return Ok(None) };
-        let seed = self.options.seed;
+        let source = Source::read(&mut policy, self.base, None, &|done, total| watcher.at(done, total))?;
+        let seed = self.options.seed.or_else(|| self.keeper.remedy_seed(self.policy.1)).unwrap_or(refused.seed);
+        let mut again = carry_out_on(source.clone(), policy, &self.how(seed), &mut Clock::new())?;
+        let again_passes = again.made.is_some() && again.pass(self.keeper, self.target, self.options)?;
+        let changes = changes(&refused.policy);
+        let queries = questions(&refused.extract.table);
+        Ok(Search { job: self, refused, changes, source, seed, again, again_passes, queries })
+    }
+
+    fn how(&self, seed: u64) -> How<'_> {
+        let watcher = self.options.watcher;
+        How { base: self.base, seed: Some(seed), all: false, keeper: Some(self.keeper), engine: None, watcher }
+    }
+}
+
+impl Search<'_> {
+    /// All remedies, those that keep most first; and what should be said of the search.
+    fn all(&self) -> Result<(Vec<Repaired>, Option<String>), Problems> {
+        let (begun, options) = (Instant::now(), self.job.options);
+        let listing = matches!(options.repair, Repair::List);
+        let limit = |found: usize| if listing { PATIENCE[usize::from(found > 0)] } else { THOROUGH };
+        let most = limit(0).as_secs();
+        options.watcher.note(&format!("refused by the gate; looking for changes that pass, for {most} s at most"));
+        let mut found: Vec<Repaired> = Vec::new();
+        let mut finished = true;
+        for at in 0..self.changes.len() {
+            finished = begun.elapsed() < limit(found.len());
+            if !finished {
+                break;
+            }
+            options.watcher.at(at as u64, self.changes.len() as u64);
+            found.extend(self.try_change(at)?);
+        }
+        let seconds = limit(found.len()).as_secs();
+        let note = match (found.is_empty(), finished) {
+            (true, true) => Some("no change was found that passes".to_owned()),
+            (true, false) => Some(format!("no change was found within {seconds} s that passes")),
+            (false, false) => Some(format!("changes were looked for during {seconds} s: there may be more")),
+            (false, true) => None,
+        };
+        found.sort_by(|a, b| a.remedy.rank(&b.remedy));
+        Ok((found, note))
+    }
+
+    /// Carries a candidate out; nothing if it does not pass.
+    fn try_change(&self, at: usize) -> Result<Option<Repaired>, Problems> {
+        let change = &self.changes[at];
+        let repaired = match change {
+            Change::Again if !self.again_passes => None,
+            Change::Coarser(column) => self.coarsened(*column)?,
+            Change::Merged => self.merged()?,
+            Change::Suppressed => self.suppressed()?,
+            _ => self.policy_changed(change)?,
+        };
+        Ok(repaired.map(|mut repaired| {
+            repaired.remedy.number = at as u64 + 1;
+            repaired
+        }))
+    }
+
+    fn policy_changed(&self, change: &Change) -> Result<Option<Repaired>, Problems> {
+        let mut policy = self.policy()?;
+        let what = change.words(&policy);
+        if change.apply(&mut policy).is_none() {
+            return Ok(None);
+        }
         // A change that the data do not allow is none.
-        let Ok(carried) = carry_out(policy, &self.how(seed), &mut Clock::new()) else {
+        let Ok(carried) = carry_out_on(self.source.clone(), policy, &self.job.how(self.seed), &mut Clock::new()) else {
             return Ok(None);
         };
-        Ok(self.passes(carried, what, queries)?.ok().map(|repaired| *repaired))
+        Ok(self.passes(carried, what)?.ok().map(|repaired| *repaired))
     }
 
-    /// Publishes a column of the refused release no finer than at a level of its taxonomy: the lowest that passes, for each
-    /// column. An anatomized release has the same groups whatever its columns say.
-    fn coarsened(
-        &self,
-        refused: &Carried,
-        queries: &[Query],
-        patience: &dyn Fn() -> bool,
-    ) -> Result<Vec<Repaired>, Problems> {
-        let mut found = Vec::new();
-        let made = refused.made.as_deref().map(|made| &made.form);
-        let Some(Form::Generalized(form)) = made.filter(|form| has_regions(form)) else { return Ok(found) };
-        let table = &refused.extract.table;
-        for (column, attribute) in table.quasi.iter().enumerate() {
-            let mut spare = None;
-            // The highest level says nothing.
-            for level in (1..attribute.taxonomy.levels()).take_while(|_| patience()) {
-                let classes = coarsen(table, form, column, level);
-                if classes.classes.len() == form.classes.len() {
-                    continue;
-                }
-                let mut carried = match spare.take() {
-                    Some(carried) => carried,
-                    None => self.again(refused)?,
-                };
-                if !self.remake(&mut carried, Form::Generalized(classes)) {
-                    spare = Some(carried);
-                    continue;
-                }
-                let what = format!("the column `{}` no finer than level {level} of its taxonomy", attribute.name);
-                match self.passes(carried, what, queries)? {
-                    Ok(repaired) => {
-                        found.push(*repaired);
-                        break;
-                    }
-                    Err(refused) => spare = Some(*refused),
-                }
+    /// Publishes a column no finer than at a level of its taxonomy: the lowest that passes. An anatomized release has the
+    /// same groups whatever its columns say.
+    fn coarsened(&self, column: usize) -> Result<Option<Repaired>, Problems> {
+        let Some(Form::Generalized(form)) = self.form().filter(|form| has_regions(form)) else { return Ok(None) };
+        let table = &self.again.extract.table;
+        let attribute = &table.quasi[column];
+        // The highest level says nothing.
+        for level in 1..attribute.taxonomy.levels() {
+            let classes = coarsen(table, form, column, level);
+            if classes.classes.len() == form.classes.len() {
+                continue;
             }
-        }
-        Ok(found)
-    }
-
-    /// Merges the groups of the people who are exposed with their neighbours until the gate is content.
-    fn merged(&self, refused: &Carried, queries: &[Query]) -> Result<Option<Repaired>, Problems> {
-        let mut carried = self.again(refused)?;
-        carried.exposed.clone_from(&refused.exposed);
-        let mut merged = 0;
-        for _ in 0..ROUNDS {
-            let Some(made) = carried.made.take() else { return Ok(None) };
-            let class_of = Rows::new(&carried.extract, &made.form, &carried.extract.layout, carried.seed).class_of();
-            let exposed = carried.exposed.iter().map(|&r| class_of[r as usize]).collect();
-            let Some((form, n)) = merge(&carried.extract.table, made.form, &exposed) else { return Ok(None) };
-            merged += n;
-            if !self.remake(&mut carried, form) {
-                return Ok(None);
-            }
-            let groups = if merged == 1 { "one group".into() } else { format!("{merged} groups") };
-            match self.passes(carried, format!("{groups} merged with neighbours"), queries)? {
-                Ok(repaired) => return Ok(Some(*repaired)),
-                Err(refused) => carried = *refused,
+            let what = format!("the column `{}` no finer than level {level} of its taxonomy", attribute.name);
+            let Some(carried) = self.with_form(Form::Generalized(classes), Vec::new())? else { continue };
+            if let Ok(repaired) = self.passes(carried, what)? {
+                return Ok(Some(*repaired));
             }
         }
         Ok(None)
     }
 
-    /// Leaves the people out who are exposed, and whoever is exposed then, until the gate is content.
-    fn left_out(&self, refused: &Carried, queries: &[Query]) -> Result<Option<Repaired>, Problems> {
-        let mut carried = self.again(refused)?;
-        carried.exposed.clone_from(&refused.exposed);
+    /// Merges the groups of exposed people with their neighbours until the gate is content.
+    fn merged(&self) -> Result<Option<Repaired>, Problems> {
+        let (extract, mut merged) = (&self.again.extract, 0);
+        let Some(form) = self.form() else { return Ok(None) };
+        let (mut form, mut exposed) = (form.clone(), self.again.exposed.clone());
+        for _ in 0..ROUNDS {
+            let class_of = Rows::new(extract, &form, &extract.layout, self.seed).class_of();
+            let groups = exposed.iter().filter_map(|&r| class_of.get(r as usize).copied()).collect();
+            let Some((larger, n)) = merge(&extract.table, form, &groups) else { return Ok(None) };
+            merged += n;
+            let Some(carried) = self.with_form(larger, Vec::new())? else { return Ok(None) };
+            let groups = if merged == 1 { "one group".into() } else { format!("{merged} groups") };
+            match self.passes(carried, format!("{groups} merged with their neighbours"))? {
+                Ok(repaired) => return Ok(Some(*repaired)),
+                Err(refused) => match refused.made {
+                    Some(made) => (form, exposed) = (made.form, refused.exposed),
+                    None => return Ok(None),
+                },
+            }
+        }
+        Ok(None)
+    }
+
+    /// Suppresses the people who are exposed, and whoever is exposed then, until the gate is content.
+    fn suppressed(&self) -> Result<Option<Repaired>, Problems> {
+        let mut exposed = self.again.exposed.clone();
         let mut gone: HashSet<u32> = HashSet::new();
         for _ in 0..ROUNDS {
             let before = gone.len();
-            gone.extend(carried.exposed.iter().copied());
+            gone.extend(exposed.iter().copied());
             // More than a tenth is no repair.
-            if gone.len() == before || 10 * gone.len() > carried.extract.row_of.len() {
+            if gone.len() == before || 10 * gone.len() > self.again.extract.row_of.len() {
                 return Ok(None);
             }
-            carried.extract.left_out = gone.iter().copied().collect();
-            carried.extract.left_out.sort_unstable();
-            let Some(form) = without(&carried, &gone, self.options.seed.unwrap_or(1)) else { return Ok(None) };
-            if !self.remake(&mut carried, form) {
-                return Ok(None);
-            }
+            let mut left_out: Vec<u32> = gone.iter().copied().collect();
+            left_out.sort_unstable();
+            let Some(form) = without(&self.again, &gone, self.seed) else { return Ok(None) };
+            let Some(carried) = self.with_form(form, left_out)? else { return Ok(None) };
             let people = gone.len();
-            let people = if people == 1 { "one person".into() } else { format!("{people} people") };
-            let what = format!("{people} left out (who they are depends on their values, which may itself be a hint)");
-            match self.passes(carried, what, queries)? {
+            let people = if people == 1 { "one exposed person".into() } else { format!("{people} exposed people") };
+            let what = format!("{people} suppressed (that somebody is not in it may itself be a hint)");
+            match self.passes(carried, what)? {
                 Ok(repaired) => return Ok(Some(*repaired)),
-                Err(refused) => carried = *refused,
+                Err(refused) => exposed = refused.exposed,
             }
         }
         Ok(None)
     }
 
-    /// What was refused, once more: it is the same with the same randomness.
-    fn again(&self, refused: &Carried) -> Result<Carried, Problems> {
-        let policy = Policy::parse(self.policy.0, self.policy.1)?;
-        let seed = Some(refused.seed);
-        carry_out(policy, &self.how(seed), &mut Clock::new())
+    fn policy(&self) -> Result<Policy, Problems> {
+        Policy::parse(self.job.policy.0, self.job.policy.1)
     }
 
-    fn how(&self, seed: Option<u64>) -> How<'_> {
-        let watcher = self.options.watcher;
-        How { base: self.base, seed, all: false, keeper: Some(self.keeper), engine: None, watcher }
+    /// What the policy's algorithm made.
+    fn form(&self) -> Option<&Form> {
+        self.again.made.as_deref().map(|made: &Made| &made.form)
     }
 
-    /// Judges a form in place of what was made; whether it keeps every promise.
-    fn remake(&self, carried: &mut Carried, form: Form) -> bool {
-        let release = Release::of(&carried.extract.table, &form);
-        let Ok(judgements) = judge(&release, &carried.policy.requirements) else { return false };
-        if judgements.iter().any(|j| !j.holds) {
-            return false;
-        }
-        carried.made = Some(Box::new(Made { form, release, judgements }));
-        carried.tell();
-        true
+    /// The policy with this form in place of what its algorithm made; nothing if it breaks a promise.
+    fn with_form(&self, form: Form, left_out: Vec<u32>) -> Result<Option<Carried>, Problems> {
+        let mut policy = self.policy()?;
+        let past = self.job.keeper.past(&policy);
+        let mut extract = self.source.clone().extract(&mut policy, self.seed, past)?;
+        extract.left_out = left_out;
+        let outcome = judged(&extract.table, form, &policy.requirements);
+        let carried = Carried::new(policy, extract, outcome, self.seed, false);
+        Ok(carried.made.is_some().then_some(carried))
     }
 
     /// The change, if the gate lets it pass; otherwise what was given.
-    fn passes(&self, mut carried: Carried, what: String, queries: &[Query]) -> Result<Passed, Problems> {
-        let passes = carried.made.is_some() && carried.pass(self.keeper, self.target, self.options)?;
+    fn passes(&self, mut carried: Carried, what: String) -> Result<Passed, Problems> {
+        let passes = carried.made.is_some() && carried.pass(self.job.keeper, self.job.target, self.job.options)?;
         let Some(made) = carried.made.as_ref().filter(|_| passes) else { return Ok(Err(Box::new(carried))) };
+        let sensitive: Vec<String> = self.lost(&carried.policy, Role::Sensitive);
+        let quasi = self.lost(&carried.policy, Role::QuasiIdentifier);
+        let asks = self.asks(&sensitive, &quasi, &carried.answer, made.release.shape);
         let remedy = Remedy {
+            number: 0,
             what,
-            loss: loss(&carried.extract.table, &made.release, queries),
-            gcp: carried.answer.utility.get("gcp").copied(),
+            records: carried.answer.rows,
             suppressed: carried.answer.suppressed,
+            sensitive_dropped: sensitive,
+            columns_dropped: quasi,
+            loss: loss(&carried.extract.table, &made.release, &self.queries),
+            gcp: carried.answer.utility.get("gcp").copied(),
+            asks,
             applied: false,
         };
         Ok(Ok(Box::new(Repaired { carried, remedy })))
+    }
+
+    /// Columns of a role that the policy publishes and the changed one does not.
+    fn lost(&self, changed: &Policy, role: Role) -> Vec<String> {
+        let kept = |name: &str| changed.attributes.iter().any(|a| a.name == name && a.role == role);
+        let of_role = self.refused.policy.attributes.iter().filter(|a| a.role == role);
+        of_role.filter(|a| !kept(&a.name)).map(|a| a.name.clone()).collect()
+    }
+
+    /// Why a remedy is published only if the steward chooses it by its number.
+    fn asks(
+        &self,
+        sensitive: &[String],
+        quasi: &[String],
+        answer: &crate::answer::Published,
+        shape: Shape,
+    ) -> Option<String> {
+        let shape_of = |carried: &Carried| carried.made.as_ref().map(|made| made.release.shape);
+        if let Some(name) = sensitive.first() {
+            return Some(format!("drops the sensitive column `{name}`"));
+        }
+        if let Some(name) = quasi.first() {
+            return Some(format!("drops the column `{name}`"));
+        }
+        if answer.rows == 0 || answer.suppressed > self.refused.answer.suppressed {
+            return Some("suppresses people".into());
+        }
+        let exact = shape == Shape::Groups && shape_of(self.refused) != Some(Shape::Groups);
+        exact.then(|| "publishes quasi-identifiers as they are".into())
     }
 }
 
@@ -406,7 +551,7 @@ fn union(table: &Table, a: &[Run], b: &[Run]) -> Box<[Run]> {
     a.iter().zip(b).zip(&table.quasi).map(cover).collect()
 }
 
-/// What the policy's algorithm makes of everybody else; those who are gone are left out.
+/// What the policy's algorithm makes of everybody else; those who are gone are suppressed.
 fn without(carried: &Carried, gone: &HashSet<u32>, seed: u64) -> Option<Form> {
     let table = &carried.extract.table;
     let mut counts = table.counts.clone();
@@ -448,16 +593,4 @@ fn without(carried: &Carried, gone: &HashSet<u32>, seed: u64) -> Option<Form> {
         }
     }
     Some(form)
-}
-
-/// Measures what was made again, for the answer.
-impl Carried {
-    pub(crate) fn tell(&mut self) {
-        let Some(made) = &self.made else { return };
-        let answer = &mut self.answer;
-        answer.rows = made.release.records();
-        answer.classes = made.release.sizes().iter().map(|(_, n)| n).sum();
-        answer.suppressed = made.release.suppressed;
-        answer.utility = measure(Some(&self.extract.table), made, self.policy.k(), false).into_iter().collect();
-    }
 }

@@ -21,6 +21,7 @@ use scumble::problem::{Problem, Problems};
 use scumble::register::{Register, RegisterColumn};
 use scumble::table::{Attribute, Role, Table};
 use scumble::taxonomy::{Rule, parse_rows};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -246,9 +247,112 @@ fn looks_at_quasi(r: &Requirement) -> bool {
     promise.region || promise.concerns == Concern::Identity
 }
 
-/// Reads and encodes the source of a policy, and the registers that its models name. `base` is the policy's folder; the
-/// seed is for columns that are perturbed. For an algorithm that publishes again, what is remembered of its people comes in
-/// with them.
+/// The source of a policy as it was read, with the files that its taxonomies and models name: whatever policies that differ
+/// in promises, algorithm, or columns that they drop can be carried out on without reading anything again.
+#[derive(Clone)]
+pub(crate) struct Source {
+    read: columns::Columns,
+    held: Held,
+    /// The lines of taxonomy files, by attribute.
+    files: BTreeMap<String, Vec<Vec<String>>>,
+    /// Registers of models, by path.
+    registers: Vec<(String, Arc<Register>)>,
+}
+
+impl Source {
+    /// Reads the source of a policy. `base` is the policy's folder.
+    pub fn read(
+        policy: &mut Policy,
+        base: &Path,
+        engine: Option<(&dyn Engine, &dyn Watcher)>,
+        progress: columns::Progress<'_>,
+    ) -> Result<Source, Problems> {
+        let source = policy.source.beside(base);
+        let options = read_options(policy);
+        load_registers(&mut policy.requirements, base, &policy.missing, progress)?;
+        let policy = &*policy;
+        let attributes = coded(policy);
+        let (files, mut problems) = taxonomy_files(base, &attributes);
+        let header = match engine {
+            Some((engine, _)) => origin::file(&source).and_then(|path| engine.header(path, &options)),
+            None => origin::header(&source, &options),
+        };
+        let names = match header {
+            Ok(names) => names,
+            Err(more) => {
+                problems.0.extend(more.0);
+                return Err(problems);
+            }
+        };
+        problems.0.extend(compare_columns(policy, &names).0);
+        problems.or(())?;
+        let (read, held) = match engine {
+            Some(engine) => count(policy, origin::file(&source)?, &names, engine)?,
+            None => (origin::read(&source, &options, Some(&wanted(policy)), progress)?, Held::Rows),
+        };
+        if read.rows == 0 {
+            return Err(Problem::new(format!("`{}` has no records", policy.source))
+                .hint("there is nothing to publish")
+                .into());
+        }
+        let named = |r: &Requirement| Some((r.parameters.register()?.to_owned(), r.register.clone()?));
+        Ok(Source {
+            read,
+            held,
+            files: attributes.iter().zip(files).filter_map(|(a, rows)| Some((a.name.clone(), rows?))).collect(),
+            registers: policy.requirements.iter().filter_map(named).collect(),
+        })
+    }
+
+    /// Encodes what was read for a policy; the seed is for columns that are perturbed. For an algorithm that publishes again,
+    /// what is remembered of its people comes in with them.
+    pub fn extract(
+        mut self,
+        policy: &mut Policy,
+        seed: u64,
+        past: Option<&Recollection>,
+    ) -> Result<Extract, Problems> {
+        for r in &mut policy.requirements {
+            let path = r.parameters.register();
+            r.register = self.registers.iter().find(|(p, _)| Some(p.as_str()) == path).map(|(_, r)| r.clone());
+        }
+        let policy = &*policy;
+        let attributes = coded(policy);
+        let files = attributes.iter().map(|a| self.files.remove(&a.name)).collect();
+        let (mut read, held) = (self.read, self.held);
+        if held == Held::Rows {
+            let wanted = wanted(policy);
+            read.columns.retain(|c| wanted.contains(&c.name));
+        }
+        let texts = |c: &Column| (c.name.clone(), c.values.iter().map(str::to_owned).collect());
+        let large = (held == Held::Values).then(|| read.columns.iter().map(texts).collect());
+        let perturbed = perturb_columns(policy, &mut read.columns, seed)?;
+        let mut extract = assemble(policy, attributes, files, read, past, held == Held::Sensitive)?;
+        for (name, _) in &perturbed {
+            let a = policy.attributes.iter().find(|a| a.name == *name);
+            if a.is_some_and(|a| a.role != Role::Insensitive) {
+                let changed = format!("`{name}` is perturbed: models and losses are those of the changed values");
+                extract.warnings.push(changed);
+            }
+        }
+        extract.perturbed = perturbed;
+        extract.large = large;
+        Ok(extract)
+    }
+}
+
+/// Columns that are encoded: quasi-identifiers, sensitive attributes, guards.
+fn coded(policy: &Policy) -> Vec<&AttributePolicy> {
+    policy.quasi().chain(policy.sensitive()).chain(policy.guards()).collect()
+}
+
+/// Columns that are read.
+fn wanted(policy: &Policy) -> Vec<String> {
+    let read = policy.attributes.iter().filter(|a| a.role != Role::Identifier || a.person);
+    read.map(|a| a.name.clone()).collect()
+}
+
+/// Reads the source of a policy and encodes it.
 pub(crate) fn load(
     policy: &mut Policy,
     base: &Path,
@@ -257,49 +361,7 @@ pub(crate) fn load(
     engine: Option<(&dyn Engine, &dyn Watcher)>,
     progress: columns::Progress<'_>,
 ) -> Result<Extract, Problems> {
-    let source = policy.source.beside(base);
-    let options = read_options(policy);
-    load_registers(&mut policy.requirements, base, &policy.missing, progress)?;
-    let policy = &*policy;
-    let attributes: Vec<&AttributePolicy> = policy.quasi().chain(policy.sensitive()).chain(policy.guards()).collect();
-    let (files, mut problems) = taxonomy_files(base, &attributes);
-    let header = match engine {
-        Some((engine, _)) => origin::file(&source).and_then(|path| engine.header(path, &options)),
-        None => origin::header(&source, &options),
-    };
-    let names = match header {
-        Ok(names) => names,
-        Err(more) => {
-            problems.0.extend(more.0);
-            return Err(problems);
-        }
-    };
-    problems.0.extend(compare_columns(policy, &names).0);
-    problems.or(())?;
-    let wanted: Vec<String> =
-        policy.attributes.iter().filter(|a| a.role != Role::Identifier || a.person).map(|a| a.name.clone()).collect();
-    let (mut read, held) = match engine {
-        Some(engine) => count(policy, origin::file(&source)?, &names, engine)?,
-        None => (origin::read(&source, &options, Some(&wanted), progress)?, Held::Rows),
-    };
-    let texts = |c: &Column| (c.name.clone(), c.values.iter().map(str::to_owned).collect());
-    let large = (held == Held::Values).then(|| read.columns.iter().map(texts).collect());
-    if read.rows == 0 {
-        return Err(Problem::new(format!("`{}` has no records", policy.source))
-            .hint("there is nothing to publish")
-            .into());
-    }
-    let perturbed = perturb_columns(policy, &mut read.columns, seed)?;
-    let mut extract = assemble(policy, attributes, files, read, past, held == Held::Sensitive)?;
-    for (name, _) in &perturbed {
-        let a = policy.attributes.iter().find(|a| a.name == *name);
-        if a.is_some_and(|a| a.role != Role::Insensitive) {
-            extract.warnings.push(format!("`{name}` is perturbed: models and losses are those of the changed values"));
-        }
-    }
-    extract.perturbed = perturbed;
-    extract.large = large;
-    Ok(extract)
+    Source::read(policy, base, engine, progress)?.extract(policy, seed, past)
 }
 
 /// Changes the columns that the policy wants changed, before anything looks at them.

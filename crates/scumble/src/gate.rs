@@ -13,10 +13,12 @@ mod memory;
 mod reasons;
 
 pub use learn::{Breach, Seen, What};
-pub use memory::{Adversary, Memory, Remembered, adversaries};
+pub use memory::{Adversary, EVERYBODY, Memory, Remembered, adversaries};
 pub use reasons::Reason;
 
+use crate::algorithm::Requirement;
 use crate::exact::Ratio;
+use crate::model::Concern;
 use crate::problem::Problem;
 use std::collections::BTreeMap;
 
@@ -26,12 +28,15 @@ pub struct Gate {
     /// Whether the policy has a `[gate]`. Without one, only what releases reveal together counts: what the new release
     /// tells alone is the models' business.
     pub written: bool,
-    /// So many people's value may become certain.
+    /// People whose value may become certain through all releases of a ledger together.
     pub certain: u64,
     /// Everybody keeps at least so many possible values.
     pub candidates: Option<u64>,
-    /// Nobody on the panel may believe in a value more than this.
+    /// Nobody on the panel may believe in a value more than this. 1 allows every belief.
     pub posterior: Option<Ratio>,
+    /// The same by attribute, where `posterior` is not given: what the policy's models promise ([`Gate::promise`]). It
+    /// limits what releases tell together, so a belief that the new release allows alone does not break it.
+    pub promised: BTreeMap<String, Ratio>,
     /// For a confidence: the share of the release's people of whom an intersection may reach it.
     pub pvp: Vec<(Ratio, Ratio)>,
     /// Whose beliefs count.
@@ -40,6 +45,8 @@ pub struct Gate {
     pub coalitions: usize,
     /// Whether all recipients together are judged, or only told.
     pub everybody: bool,
+    /// Whether changes that would pass are looked for when a release is refused.
+    pub remedies: bool,
 }
 
 impl Default for Gate {
@@ -49,11 +56,51 @@ impl Default for Gate {
             certain: 0,
             candidates: None,
             posterior: None,
+            promised: BTreeMap::new(),
             pvp: Vec::new(),
             panel: vec![Panelist::Intersection, Panelist::MaximumEntropy, Panelist::Worlds],
             coalitions: 1,
             everybody: true,
+            remedies: true,
         }
+    }
+}
+
+/// The strongest belief in a value that is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The belief.
+    pub most: Ratio,
+    /// Whether the policy gives it; otherwise it follows from the policy's models, and a belief that the new release allows
+    /// alone does not break it.
+    pub given: bool,
+}
+
+impl Gate {
+    /// Derives the default limit of every sensitive attribute from the policy's models: a half, or the belief that a model
+    /// allows itself if that is more. An attribute that no model protects has none, because nothing was promised.
+    pub(crate) fn promise(&mut self, attributes: &[&str], requirements: &[Requirement]) {
+        // Up to a half, a value is not more likely than all others together.
+        let even = Ratio::new(1, 2);
+        for (i, name) in attributes.iter().enumerate() {
+            let about = |r: &&Requirement| {
+                r.model.promise().concerns == Concern::Sensitive && r.attribute.is_none_or(|attribute| attribute == i)
+            };
+            let promised = requirements.iter().filter(about).map(|r| {
+                let promise = r.model.promise();
+                if promise.belief { promise.required.max(even) } else { even }
+            });
+            if let Some(most) = promised.min() {
+                self.promised.insert((*name).to_owned(), most);
+            }
+        }
+    }
+
+    /// The strongest belief in a value of an attribute that is allowed, if that is limited.
+    pub fn limit(&self, attribute: &str) -> Option<Limit> {
+        let given = self.posterior.map(|most| Limit { most, given: true });
+        let promised = self.promised.get(attribute).map(|&most| Limit { most, given: false });
+        given.or(promised).filter(|limit| limit.most < Ratio::whole(1))
     }
 }
 

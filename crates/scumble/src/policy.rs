@@ -217,7 +217,9 @@ impl<'a> Reader<'a> {
         let publisher = self.text_at(root, "publisher");
         let recipients = self.texts_at(root, "recipients").unwrap_or_default();
         let (delimiter, quote) = (self.byte(root, "delimiter"), self.byte(root, "quote"));
-        let (gate, ledger, key) = (self.gate(root), self.ledger(root), self.text_at(root, "key"));
+        let (mut gate, ledger, key) = (self.gate(root), self.ledger(root), self.text_at(root, "key"));
+        let sensitive = attributes.iter().filter(|a| a.role == Role::Sensitive).map(|a| a.name.as_str());
+        gate.promise(&sensitive.collect::<Vec<_>>(), &requirements);
         let missing = self.texts_at(root, "missing").unwrap_or_else(|| vec![String::new()]);
         Some(Policy {
             publisher,

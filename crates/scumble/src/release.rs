@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The ways to publish a table.
+#[derive(Clone, Debug)]
 pub enum Form {
     /// Every class shows one value per quasi-identifier, the same for all its records.
     Generalized(Generalized),
@@ -48,6 +49,7 @@ pub enum Shape {
 }
 
 /// Groups of records whose sensitive values are published by group.
+#[derive(Clone, Debug)]
 pub struct Anatomized {
     /// The groups; their order says nothing.
     pub groups: Vec<Vec<Member>>,
@@ -75,6 +77,7 @@ impl Anatomized {
 ///
 /// Classes stand in the order of their regions and no two have the same region, so neither their order nor their
 /// number says more than the regions themselves.
+#[derive(Clone, Debug)]
 pub struct Generalized {
     /// The classes.
     pub classes: Vec<Members>,

@@ -44,6 +44,7 @@ impl Case {
                 spots: (0..3).map(Located::at).collect(),
                 place: place.clone(),
                 strangers: Vec::new(),
+            newly: Vec::new(),
             }
         };
         Memory {
@@ -232,6 +233,7 @@ fn the_papers_example_is_refused_with_its_reasons() {
             spots: (0..4).map(Located::at).collect(),
             place: place.to_vec(),
             strangers: Vec::new(),
+            newly: Vec::new(),
         }
     };
     let memory = Memory {

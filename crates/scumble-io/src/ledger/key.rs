@@ -111,6 +111,12 @@ impl Key {
         mac.finalize().into_bytes().into()
     }
 
+    /// A number that follows from these parts, and that nobody can know without the key.
+    pub fn number(&self, parts: &[&[u8]]) -> u64 {
+        let mac = self.mac(&[&[b"number".as_slice()], parts].concat());
+        u64::from_be_bytes(mac[..8].try_into().unwrap_or_else(|_| unreachable!("32 bytes are more than 8")))
+    }
+
     /// What this key makes of a known text.
     pub fn check(&self) -> String {
         hex(&self.mac(&[b"scumble", b"key check"])[..8])

@@ -30,6 +30,8 @@ struct Past {
     places: Option<Vec<Located>>,
     groups: Groups,
     counts: BTreeMap<String, Counts>,
+    /// People whose value it made certain when it was published: attribute, adversary, number.
+    newly: Vec<(String, String, u64)>,
 }
 
 /// A release that is to be published.
@@ -109,6 +111,7 @@ impl Recollection {
                 places,
                 groups,
                 counts,
+                newly: described.gate.iter().map(|v| (v.attribute.clone(), v.adversary.clone(), v.newly)).collect(),
             });
         }
         Ok(Recollection { releases, key: ledger.key().clone() })
@@ -130,6 +133,7 @@ impl Recollection {
             groups: Groups::of(new.release),
             counts: attributes.iter().cloned().zip(Counts::of(new.release)).collect(),
             attributes,
+            newly: Vec::new(),
         });
     }
 
@@ -386,6 +390,9 @@ impl Past {
             spots,
             place,
             strangers: strangers(&self.groups, &surely, &perhaps),
+            newly: (self.newly.iter().filter(|(about, ..)| about == attribute))
+                .map(|(_, who, people)| (who.clone(), *people))
+                .collect(),
         }
     }
 }
@@ -411,6 +418,7 @@ fn remembered_new(
         spots: (0..groups.labels.len() as u32).map(Located::at).collect(),
         place,
         strangers: strangers(&groups, &surely, &vec![false; groups.labels.len()]),
+        newly: Vec::new(),
         labels: groups.labels,
     }
 }

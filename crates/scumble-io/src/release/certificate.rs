@@ -137,7 +137,7 @@ impl Certificate {
         let linkability = (!passages.is_empty()).then(|| Linkability {
             note: NOTE.into(),
             panel: gate.panel.iter().map(|p| p.name().to_owned()).collect(),
-            thresholds: thresholds(gate),
+            thresholds: thresholds(gate, passages),
             adversaries: passages.iter().map(Verdict::from).collect(),
         });
         Certificate {
@@ -170,10 +170,15 @@ impl Certificate {
     }
 }
 
-fn thresholds(gate: &Gate) -> BTreeMap<String, String> {
+/// What was in force; a limit on belief that follows from the models is told by attribute.
+fn thresholds(gate: &Gate, passages: &[Passage]) -> BTreeMap<String, String> {
     let mut all = BTreeMap::from([("certain".to_owned(), gate.certain.to_string())]);
     all.extend(gate.candidates.map(|n| ("candidates".to_owned(), n.to_string())));
     all.extend(gate.posterior.map(|p| ("posterior".to_owned(), p.to_string())));
+    for p in passages.iter().filter(|p| !p.limits.posterior_given) {
+        let most = p.limits.posterior.as_ref().and_then(|most| most.exact.clone());
+        all.extend(most.map(|most| (format!("posterior of {}, by default", p.attribute), most)));
+    }
     all.extend(gate.pvp.iter().map(|(confidence, share)| (format!("pvp {confidence}"), share.to_string())));
     all
 }

@@ -2,7 +2,7 @@
 
 use super::memory::{Adversary, Crowd, Memory};
 use super::reasons::{Reason, refused};
-use super::{Gate, Panelist, Strongest};
+use super::{Gate, Limit, Panelist, Strongest};
 use crate::exact::Ratio;
 use crate::inference::worlds::{Options, Worlds, worlds};
 use crate::inference::{Beliefs, Evidence, Failure, Forced, Inference, Outcome, forced, infer};
@@ -31,6 +31,10 @@ pub struct Seen {
     pub already: u64,
     /// People whose value the new release makes certain, as far as the gate counts them.
     pub newly: u64,
+    /// People whose value earlier releases made certain, as it was counted when they were published.
+    pub spent: u64,
+    /// The strongest belief that is allowed, if that is limited.
+    pub limit: Option<Limit>,
     /// The fewest values that are possible for anybody.
     pub fewest: u64,
     /// The strongest belief about anybody, and whose it is.
@@ -126,7 +130,8 @@ pub(super) fn look(
     // First what flows alone prove, which is fast; only if that lets the release pass, everything that can be found out.
     let (quick, undecided) = look_with(memory, gate, definetti, adversary.clone(), false)?;
     let settled = !quick.holds() || undecided == 0 || undecided > SOLVED;
-    if settled && gate.posterior.is_none() {
+    // A limit that the policy gives is answered in full; by default, what decides is enough.
+    if settled && quick.limit.is_none_or(|limit| !limit.given && !quick.holds()) {
         return Ok(quick);
     }
     Ok(look_with(memory, gate, definetti, adversary, true)?.0)
@@ -142,12 +147,21 @@ fn look_with(
 ) -> Result<(Seen, usize), Problem> {
     let releases = adversary.releases.clone();
     let (new, earlier) = (releases[releases.len() - 1], &releases[..releases.len() - 1]);
-    let before = learn(memory, gate, earlier, beliefs)?;
+    let limit = gate.limit(&memory.attribute);
     let after = learn(memory, gate, &releases, beliefs)?;
-    // What the new release tells alone is the models' business where the policy has no gate.
-    let alone = if gate.written { None } else { Some(learn(memory, gate, &[new], beliefs)?) };
+    let known_after = after.everything(gate);
+    // Beliefs before matter only where one goes beyond the limit now, or where all of them are asked for.
+    let beyond = limit.is_some_and(|l| l.given || known_after.iter().any(|now| l.exceeded_by(now.strongest.1)));
+    let unlimited = Gate { posterior: None, promised: BTreeMap::new(), ..gate.clone() };
+    let other = if beyond { gate } else { &unlimited };
+    let before = learn(memory, other, earlier, beliefs)?;
+    // What the new release tells alone is the models' business where the policy has no gate, or gives no limit.
+    let default = limit.is_some_and(|l| !l.given);
+    let alone = if gate.written && !default { None } else { Some(learn(memory, other, &[new], beliefs)?) };
     let judged = gate.everybody || !adversary.everybody;
     let mut seen = Seen {
+        spent: memory.spent(&adversary),
+        limit,
         adversary,
         judged,
         people: 0,
@@ -166,7 +180,6 @@ fn look_with(
     let mut breaches: Vec<(u32, Breach)> = Vec::new();
     let known_before = before.everything(gate);
     let known_alone = alone.as_ref().map(|a| a.everything(gate));
-    let known_after = after.everything(gate);
     for (kind, &(people, person)) in (0u32..).zip(&after.crowd.kinds) {
         let now = known_after[kind as usize];
         if now.candidates == 0 {
@@ -175,8 +188,11 @@ fn look_with(
         let was = known_before[before.crowd.kind_of[person as usize] as usize];
         let by_itself = alone.as_ref().zip(known_alone.as_ref());
         let by_itself = by_itself.map(|(a, known)| known[a.crowd.kind_of[person as usize] as usize]);
-        seen.count(people, &was, &now);
-        for what in exposures(gate, &was, by_itself.as_ref(), &now) {
+        // What was believed before, or would be by a release that the limit by default does not judge alone.
+        let alone_strongest = by_itself.filter(|_| default).map_or(0.0, |a| a.strongest.1);
+        let floor = was.strongest.1.max(alone_strongest);
+        seen.count(people, &was, &now, floor);
+        for what in exposures(gate, limit, &was, by_itself.as_ref(), &now, floor) {
             if what == What::Certain {
                 seen.newly += u64::from(people);
             }
@@ -225,10 +241,25 @@ pub(super) fn left(memory: &Memory) -> Result<BTreeMap<u64, u64>, Problem> {
     Ok(left)
 }
 
-/// What the new release makes worse than the gate allows for people of whom this was and is known.
-fn exposures(gate: &Gate, was: &Known, alone: Option<&Known>, now: &Known) -> Vec<What> {
+impl Limit {
+    /// Whether a belief is stronger, beyond the precision of its solution.
+    fn exceeded_by(self, belief: f64) -> bool {
+        belief > self.most.to_f64() + ROUNDING
+    }
+}
+
+/// What the new release makes worse than the gate allows for people of whom this was and is known. `floor` is the belief
+/// that must be exceeded besides the limit.
+fn exposures(
+    gate: &Gate,
+    limit: Option<Limit>,
+    was: &Known,
+    alone: Option<&Known>,
+    now: &Known,
+    floor: f64,
+) -> Vec<What> {
     let mut found = Vec::new();
-    let alone_certain = alone.is_some_and(|a| a.certain.is_some());
+    let alone_certain = !gate.written && alone.is_some_and(|a| a.certain.is_some());
     if now.certain.is_some() && was.certain.is_none() && !alone_certain {
         found.push(What::Certain);
     }
@@ -236,8 +267,8 @@ fn exposures(gate: &Gate, was: &Known, alone: Option<&Known>, now: &Known) -> Ve
     if gate.candidates.is_some_and(|least| now.candidates < least) && fewer {
         found.push(What::Candidates);
     }
-    let surer = now.strongest.1 > was.strongest.1 + ROUNDING;
-    if gate.posterior.is_some_and(|most| now.strongest.1 > most.to_f64() + ROUNDING) && surer {
+    let surer = now.strongest.1 > floor + ROUNDING;
+    if limit.is_some_and(|limit| limit.exceeded_by(now.strongest.1)) && surer {
         found.push(What::Posterior);
     }
     if gate.pvp.iter().any(|(confidence, _)| now.reaches(*confidence) && !was.reaches(*confidence)) {
@@ -264,7 +295,7 @@ impl Known {
 }
 
 impl Seen {
-    fn count(&mut self, people: u32, was: &Known, now: &Known) {
+    fn count(&mut self, people: u32, was: &Known, now: &Known, floor: f64) {
         let people = u64::from(people);
         self.people += people;
         self.certain += if now.certain.is_some() { people } else { 0 };
@@ -276,7 +307,7 @@ impl Seen {
         if was.candidates == 0 || now.candidates < was.candidates {
             self.worse.0 = self.worse.0.min(now.candidates);
         }
-        if now.strongest.1 > was.strongest.1 + ROUNDING && now.strongest.1 > self.worse.1 {
+        if now.strongest.1 > floor + ROUNDING && now.strongest.1 > self.worse.1 {
             (self.worse.1, self.worse.2) = (now.strongest.1, now.strongest.2);
         }
     }
@@ -287,10 +318,14 @@ impl Seen {
             self.fewest = 0;
         }
         let (who, newly) = (&self.adversary.name, self.newly);
-        if newly > gate.certain {
+        if self.too_many_certain(gate) {
             let people = if newly == 1 { "one person's value".into() } else { format!("the values of {newly} people") };
-            let allowed = gate.certain;
-            self.broken.push(format!("{people} would be certain to {who}; at most {allowed} may be"));
+            let (allowed, spent) = (gate.certain, self.spent);
+            let earlier = match spent {
+                0 => String::new(),
+                _ => format!(" over the whole series, and earlier releases made {spent} certain"),
+            };
+            self.broken.push(format!("{people} would be certain to {who}; at most {allowed} may be{earlier}"));
         }
         if let Some(least) = gate.candidates.filter(|&least| self.worse.0 < least) {
             let fewest = self.worse.0;
@@ -298,7 +333,7 @@ impl Seen {
                 "as few as {fewest} values would be left possible of a person to {who}; at least {least} must be"
             ));
         }
-        if let Some(most) = gate.posterior.filter(|most| self.worse.1 > most.to_f64() + ROUNDING) {
+        if let Some(Limit { most, .. }) = self.limit.filter(|limit| limit.exceeded_by(self.worse.1)) {
             let (belief, by) = (self.worse.1, self.worse.2.map_or("", Panelist::name));
             self.broken.push(format!(
                 "{who} would believe in a person's value with {belief:.4} (`{by}`); at most {most} is allowed"
@@ -317,10 +352,15 @@ impl Seen {
         }
     }
 
+    /// Whether more people's values become certain than are left of the allowance of the whole series.
+    fn too_many_certain(&self, gate: &Gate) -> bool {
+        self.newly > 0 && self.newly.saturating_add(self.spent) > gate.certain
+    }
+
     /// Whether breaches of this sort break a threshold.
     fn counts(&self, gate: &Gate, what: What) -> bool {
         match what {
-            What::Certain => self.newly > gate.certain,
+            What::Certain => self.too_many_certain(gate),
             What::Candidates | What::Posterior => true,
             What::Intersection => {
                 self.pvp.iter().zip(&gate.pvp).any(|((_, share), (_, most))| *share > most.to_f64() + ROUNDING)
@@ -336,7 +376,9 @@ fn learnt_by_definetti(gate: &Gate, definetti: Option<&Strongest>, seen: &mut Se
     if strongest > seen.strongest.0 {
         seen.strongest = (strongest, Some(Panelist::DeFinetti));
     }
-    let Some(most) = gate.posterior else { return Vec::new() };
+    // What the new release alone teaches is judged only where the policy gives a limit.
+    let Some(limit) = seen.limit.filter(|limit| limit.given) else { return Vec::new() };
+    let most = limit.most;
     let beyond = |(person, &(value, p)): (u32, &(u32, f64))| {
         let breach = Breach {
             what: What::Posterior,
@@ -346,7 +388,7 @@ fn learnt_by_definetti(gate: &Gate, definetti: Option<&Strongest>, seen: &mut Se
             after: p,
             reason: None,
         };
-        (p > most.to_f64() + ROUNDING).then_some(breach)
+        limit.exceeded_by(p).then_some(breach)
     };
     let found: Vec<Breach> = (0u32..).zip(beliefs).filter_map(beyond).collect();
     if !found.is_empty() && !seen.broken.iter().any(|b| b.contains("would believe")) {
@@ -364,7 +406,8 @@ fn learn(memory: &Memory, gate: &Gate, releases: &[usize], beliefs: bool) -> Res
     let crowd = memory.crowd(releases);
     let evidence = memory.evidence(&crowd, releases);
     let wrong = |f| refused(memory, releases, &crowd, &evidence, &f);
-    let wants = |panelist| beliefs && gate.posterior.is_some() && gate.panel.contains(&panelist);
+    let limit = gate.limit(&memory.attribute);
+    let wants = |panelist| beliefs && limit.is_some() && gate.panel.contains(&panelist);
     let first = forced(&evidence).map_err(|c| wrong(Failure::Contradiction(c)))?;
     let (forced, beliefs) =
         if wants(Panelist::MaximumEntropy) || beliefs && (1..=SOLVED).contains(&first.undecided.len()) {

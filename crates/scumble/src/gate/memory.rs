@@ -35,6 +35,8 @@ pub struct Remembered {
     pub place: Vec<u32>,
     /// Records that are nobody's of these people, and counterfeits: so many, in this group, surely or perhaps.
     pub strangers: Vec<(u32, Located)>,
+    /// People whose value it made certain when it was published, by adversary.
+    pub newly: Vec<(String, u64)>,
 }
 
 /// Somebody who was given releases, or several who put together what they were given.
@@ -48,6 +50,9 @@ pub struct Adversary {
     pub everybody: bool,
 }
 
+/// What everybody together is called.
+pub const EVERYBODY: &str = "everybody";
+
 /// Everybody who has the new release: each recipient, coalitions of up to so many of them, and all together. Those who
 /// have the same releases are named once.
 pub fn adversaries(memory: &Memory, coalitions: usize) -> Vec<Adversary> {
@@ -55,7 +60,7 @@ pub fn adversaries(memory: &Memory, coalitions: usize) -> Vec<Adversary> {
     let names: BTreeSet<&str> = memory.releases.iter().flat_map(|r| r.recipients.iter().map(String::as_str)).collect();
     let names: Vec<&str> = names.into_iter().collect();
     let everything: Vec<usize> = (0..=new).collect();
-    let mut found = vec![Adversary { name: "everybody".into(), releases: everything, everybody: true }];
+    let mut found = vec![Adversary { name: EVERYBODY.into(), releases: everything, everybody: true }];
     let mut coalition: Vec<usize> = Vec::new();
     let mut given = |members: &[usize]| {
         let has = |r: &Remembered| {
@@ -99,6 +104,17 @@ pub(super) struct Crowd {
 }
 
 impl Memory {
+    /// People whose value was made certain to an adversary by the earlier releases that she has, when they were published.
+    /// Where a release was not judged for her, because she had the same releases as everybody, everybody's number counts.
+    pub(super) fn spent(&self, adversary: &Adversary) -> u64 {
+        let told = |release: &Remembered| {
+            let by = |name: &str| release.newly.iter().find(|(who, _)| who == name).map(|(_, people)| *people);
+            by(&adversary.name).or_else(|| by(EVERYBODY)).unwrap_or(0)
+        };
+        let earlier = adversary.releases.split_last().map_or(&[][..], |(_, earlier)| earlier);
+        earlier.iter().map(|&r| told(&self.releases[r])).sum()
+    }
+
     /// People who are alike in these releases.
     pub(super) fn crowd(&self, releases: &[usize]) -> Crowd {
         let columns: Vec<&[u32]> = releases.iter().map(|&r| &self.releases[r].place[..]).collect();

@@ -69,7 +69,7 @@ impl Model for AlphaKAnonymity {
     }
 
     fn promise(&self) -> Promise {
-        Promise { least: self.k, ..Promise::new(self.alpha, Bound::AtMost, Concern::Sensitive) }
+        Promise { least: self.k, belief: true, ..Promise::new(self.alpha, Bound::AtMost, Concern::Sensitive) }
     }
 
     fn fits(&self, cx: &Context<'_>) -> Result<(), Problem> {

@@ -108,7 +108,7 @@ impl Model for CkSafety {
     }
 
     fn promise(&self) -> Promise {
-        Promise { wide: true, ..Promise::new(self.c, Bound::Below, Concern::Sensitive) }
+        Promise { wide: true, belief: true, ..Promise::new(self.c, Bound::Below, Concern::Sensitive) }
     }
 
     fn judge_all(&self, cx: &Context<'_>, classes: &[EquivalenceClass]) -> Option<Verdict> {

@@ -225,6 +225,8 @@ pub struct Promise {
     pub region: bool,
     /// Whether the promise is about the release as a whole, judged by [`Model::judge_all`].
     pub wide: bool,
+    /// Whether what is required is the strongest belief in a value that an adversary may come to.
+    pub belief: bool,
 }
 
 impl Promise {
@@ -239,6 +241,7 @@ impl Promise {
             size_decides: false,
             region: false,
             wide: false,
+            belief: false,
         }
     }
 }

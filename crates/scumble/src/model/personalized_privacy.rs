@@ -92,7 +92,7 @@ impl Model for PersonalizedPrivacy {
     }
 
     fn promise(&self) -> Promise {
-        Promise { monotone: false, ..Promise::new(self.breach, Bound::AtMost, Concern::Sensitive) }
+        Promise { monotone: false, belief: true, ..Promise::new(self.breach, Bound::AtMost, Concern::Sensitive) }
     }
 
     fn fits(&self, cx: &Context<'_>) -> Result<(), Problem> {

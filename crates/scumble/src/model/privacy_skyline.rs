@@ -207,7 +207,7 @@ impl Model for PrivacySkyline {
     }
 
     fn promise(&self) -> Promise {
-        Promise { wide: true, ..Promise::new(self.c, Bound::Below, Concern::Sensitive) }
+        Promise { wide: true, belief: true, ..Promise::new(self.c, Bound::Below, Concern::Sensitive) }
     }
 
     fn fits(&self, cx: &Context<'_>) -> Result<(), Problem> {

@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
         let mut gate = Gate::default();
         let Some(section) = self.section(root, "gate") else { return gate };
         gate.written = true;
-        self.only(&section, &["certain", "candidates", "posterior", "pvp", "panel", "coalitions", "everybody"]);
+        self.only(&section, &["certain", "candidates", "posterior", "pvp", "panel", "coalitions", "everybody", "remedies"]);
         let whole = |key: &str, least: u64| {
             let value = section.get(key)?;
             let number = scalar(value.get_ref()).and_then(|t| t.parse::<u64>().ok()).filter(|n| *n >= least);
@@ -47,6 +47,7 @@ impl<'a> Reader<'a> {
         gate.coalitions = whole("coalitions", 1).unwrap_or(1) as usize;
         gate.posterior = section.get("posterior").and_then(|v| self.share(&section.path("posterior"), v));
         gate.everybody = self.flag(&section, "everybody").unwrap_or(true);
+        gate.remedies = self.flag(&section, "remedies").unwrap_or(true);
         if let Some(names) = self.texts_at(&section, "panel") {
             gate.panel = self.panel(&section, &names);
         }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::answer::Groups;
 use crate::check::{self, check};
-use crate::publisher::{Carried, How, Watcher, carry_out, models, read_policy};
+use crate::publisher::{Carried, How, Repair, Watcher, carry_out, models, read_policy};
 use crate::staging::Slot;
 use scumble::history::{History, PastGroup};
 use scumble::publish::{Outcome, make};
@@ -75,7 +75,8 @@ fn published(folder: &Path, format: &str) -> PathBuf {
         ledger: None,
         key: None,
         wait: Duration::ZERO,
-        repair: false,
+        repair: Repair::Off,
+        exposed: None,
         slot: Slot::default(),
         engine: None,
         watcher: &Silent,
