@@ -9,7 +9,7 @@ use scumble_io::attack::REGISTERS;
 use scumble_io::headroom::{Headroom, Left, headroom};
 use scumble_io::ledger::{Verdict, Whereabouts};
 use scumble_io::publisher;
-use scumble_io::records::{self, Elsewhere, Listed, Listing, Noted, PaidFor, Shown, Verified};
+use scumble_io::records::{self, Elsewhere, Exposed, Listed, Listing, Noted, PaidFor, Shown, Verified};
 use scumble_io::staging::Slot;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -311,11 +311,16 @@ fn verified(a: &Verified) -> String {
 
 fn added(a: &Noted) -> String {
     let (people, sure) = (counted(a.people, "person", "people"), grouped(a.located));
+    let exposed = |e: &Exposed| {
+        let people = counted(e.people, "person's value is", "people's values are");
+        format!("{}: {people} certain to whoever has it and the other releases\n", e.attribute)
+    };
     format!(
-        "Added `{}` to {} as entry {}: {people} are or may be in it, {sure} of them in a known group.\n{}",
+        "Added `{}` to {} as entry {}: {people} are or may be in it, {sure} of them in a known group.\n{}{}",
         a.name,
         a.ledger,
         a.entry,
+        a.exposed.iter().map(exposed).collect::<String>(),
         warnings(&a.warnings)
     )
 }

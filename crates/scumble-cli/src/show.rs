@@ -257,7 +257,10 @@ fn remedies(list: &[Remedy]) -> String {
     let next = match (list.iter().any(|r| r.applied), best) {
         (true, _) => String::new(),
         (false, Some(r)) => {
-            format!("\n  `--repair {}` publishes the first of these, `--repair` alone number {}.\n", list[0].number, r.number)
+            format!(
+                "\n  `--repair {}` publishes the first of these, `--repair` alone number {}.\n",
+                list[0].number, r.number
+            )
         }
         (false, None) => format!("\n  `--repair {}` publishes the first of these.\n", list[0].number),
     };

@@ -5,8 +5,8 @@ use crate::answer::{Passage, Published, Reason, exposed_lines};
 use crate::headroom::Left;
 use crate::ledger::Key;
 use crate::ledger::{
-    Access, Counts, Described, Entry, Groups, Kept, Ledger, New, Place, Recollection, Verdict, Whereabouts, hex,
-    machine, now, pseudonyms, tags,
+    Access, Comparison, Counts, Described, Entry, Groups, Kept, Ledger, New, Place, Recollection, Verdict, Whereabouts,
+    folded_pseudonyms, hex, machine, now, pseudonyms, write_pseudonyms,
 };
 use crate::publisher::Options;
 use crate::source::{Extract, Place as Column};
@@ -14,13 +14,13 @@ use crate::write::Rows;
 use scumble::attack::{ATTACKS, In, Knowledge, Membership, Scene};
 use scumble::catalogue::Parameters;
 use scumble::gate::{Gate, Memory, Panelist, Seen, Strongest, judge};
-use scumble::policy::Policy;
+use scumble::policy::{Difference, Policy};
 use scumble::problem::{Problem, Problems};
 use scumble::publish::Made;
 use scumble::register::{Register, RegisterColumn};
 use scumble::table::{Attribute, published};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Holds the ledger from before its history is read until the release is recorded.
@@ -101,7 +101,7 @@ impl Gatekeeper {
         if persons {
             options.watcher.phase("reading the ledger");
             let progress = |done, total| options.watcher.at(done, total);
-            self.recollection = Some(Recollection::load(ledger, &attributes, &progress)?);
+            self.recollection = Some(Recollection::load(ledger, &attributes, &policy.history, &progress)?);
         } else if ledger.given().next().is_some() {
             self.warnings.push(
                 "no column says `person = true`: what this release reveals together with earlier ones is not known"
@@ -109,6 +109,40 @@ impl Gatekeeper {
             );
         }
         Ok(())
+    }
+
+    /// Whether the people and values of an extract are recognised in earlier releases; what looks like another spelling of
+    /// them is a problem, unless the policy means it.
+    pub fn recognise(&mut self, policy: &Policy, extract: &Extract, show_values: bool) -> Result<(), Problems> {
+        let (Some(recollection), Some(persons)) = (&self.recollection, &extract.persons) else { return Ok(()) };
+        if recollection.unfolded > 0 && !policy.history.meant.contains(&Difference::Spelling) {
+            let releases = recollection.unfolded;
+            self.warnings.push(format!(
+                "of {releases} earlier releases the ledger does not know how persons were written: another spelling of \
+                 theirs may not be noticed"
+            ));
+        }
+        let people = pseudonyms(recollection.key(), persons);
+        let table = &extract.table;
+        let attributes = table.published_sensitive();
+        let leaf = |i: usize, record: usize| table.sensitive_codes[i][extract.row_of[record] as usize];
+        let tags: Vec<Vec<u32>> =
+            attributes.iter().enumerate().map(|(i, a)| recollection.tags(&people, a, |r| leaf(i, r))).collect();
+        let values = |(i, a): (usize, &'_ Attribute)| -> BTreeSet<String> {
+            let codes: BTreeSet<u32> = table.sensitive_codes[i].iter().copied().collect();
+            codes.into_iter().map(|code| a.taxonomy.leaf(code).to_owned()).collect()
+        };
+        let values: Vec<BTreeSet<String>> = attributes.iter().enumerate().map(values).collect();
+        let each = attributes.iter().zip(&values).zip(&tags);
+        let comparison = Comparison {
+            recollection,
+            history: &policy.history,
+            persons,
+            attributes: each.map(|((a, values), tags)| (a.name.as_str(), values, &tags[..])).collect(),
+            people: &people,
+            show_values,
+        };
+        comparison.check()
     }
 
     /// Remembers a release as if it were published.
@@ -147,22 +181,24 @@ impl Gatekeeper {
     pub fn new_release<'a>(
         &self,
         policy: &Policy,
-        extract: &Extract,
+        extract: &'a Extract,
         made: &'a Made,
         target: &Path,
         seed: u64,
     ) -> Option<New<'a>> {
-        let key = self.recollection.as_ref()?.key();
-        let people = pseudonyms(key, extract.persons.as_ref()?);
+        let recollection = self.recollection.as_ref()?;
+        let persons = extract.persons.as_ref()?;
+        let people = pseudonyms(recollection.key(), persons);
         let groups = Rows::new(extract, &made.form, &extract.layout, seed).class_of();
         let attributes = published(&extract.table.sensitive);
         let of = |(i, attribute): (usize, &Attribute)| {
-            tags(key, &people, attribute, |record| extract.table.sensitive_codes[i][extract.row_of[record] as usize])
+            let code = |record: usize| extract.table.sensitive_codes[i][extract.row_of[record] as usize];
+            recollection.tags(&people, attribute, code)
         };
         let tags = attributes.iter().enumerate().map(of).collect();
         let name = name_of(target);
         let recipients = policy.recipients.clone();
-        Some(New { name, recipients, release: &made.release, people, groups, tags })
+        Some(New { name, recipients, release: &made.release, people, groups, tags, persons })
     }
 
     /// Lets every adversary put the release together with what she has: whether it may pass, and the records of the
@@ -244,11 +280,14 @@ impl Gatekeeper {
         // The same for the same seed, and never the same twice in one ledger.
         let id = hex(&Sha256::digest(format!("{}\n{text}\n{}", ledger.rows().len(), seed.0))[..16]);
         let members = new.map(|n| ledger.keep(&n.members().write()?)).transpose()?;
+        let folded = new.map(|n| folded_pseudonyms(ledger.key(), n.persons));
+        let folded = folded.map(|people| ledger.keep(&write_pseudonyms(&people)?)).transpose()?;
         let kept = Kept {
             members,
             groups: ledger.keep(&Groups::of(&made.release).write()?)?,
             counts: ledger.keep(&Counts::write(&Counts::of(&made.release))?)?,
             places: None,
+            folded,
         };
         let folder = std::path::absolute(target).unwrap_or_else(|_| target.to_path_buf()).display().to_string();
         let replaces = crate::release::manifest::read(target).ok().and_then(|m| m.id);

@@ -13,14 +13,16 @@ mod files;
 mod key;
 mod memory;
 mod postgres;
+mod spelling;
 mod sqlite;
 mod store;
 
 pub use entry::{Described, Entry, Kept, Place, Row, Verdict, hex};
 pub(crate) use files::label;
-pub use files::{Counts, Groups, Members, read_places, write_places};
+pub use files::{Counts, Groups, Members, read_places, write_places, write_pseudonyms};
 pub use key::{Key, Pseudonym};
-pub(crate) use memory::{New, Recollection, pseudonyms, tags};
+pub(crate) use memory::{Added, New, Recollection, pseudonyms};
+pub(crate) use spelling::{Comparison, folded_pseudonyms};
 
 use crate::dp::purse::{Line, Paid};
 use crate::release::manifest;

@@ -219,6 +219,7 @@ fn attempt(path: &Path, options: &Options<'_>) -> Result<Option<Published>, Prob
     let (engine, watcher) = (options.engine, options.watcher);
     let how = How { base: &base, seed: options.seed, all: false, keeper: Some(&keeper), engine, watcher };
     let mut carried = carry_out(policy, &how, &mut clock)?;
+    keeper.recognise(&carried.policy, &carried.extract, options.show_values)?;
     let mut notes = std::mem::take(&mut keeper.warnings);
     let passes = carried.pass(&keeper, &target, options)?;
     clock.lap("attack");

@@ -3,8 +3,8 @@
 use crate::answer::{Model, VERSION};
 use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::ledger::{
-    Access, Counts, Described, Entry, Groups, Kept, Ledger, Members, Place, Recorded, Standing, Verdict, Whereabouts,
-    hex, machine, now, pseudonyms, write_places,
+    Access, Added, Counts, Described, Entry, Groups, Kept, Ledger, Members, Place, Recollection, Recorded, Standing,
+    Verdict, Whereabouts, folded_pseudonyms, hex, machine, now, pseudonyms, write_places, write_pseudonyms,
 };
 use crate::publisher::Watcher;
 use crate::release::manifest;
@@ -12,14 +12,16 @@ use crate::release::reader;
 use crate::source::to_register;
 use scumble::attack::{In, Knowledge, Membership, Scene};
 use scumble::catalogue::did_you_mean;
+use scumble::gate::{Gate, judge};
 use scumble::inference::Located;
+use scumble::policy::HistoryPolicy;
 use scumble::problem::{Problem, Problems};
 use scumble::release::Release;
 use scumble::table::published;
 use scumble::taxonomy::Rule;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -138,6 +140,15 @@ pub struct Verified {
     pub warnings: Vec<String>,
 }
 
+/// People whom an added release exposes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Exposed {
+    /// The sensitive attribute.
+    pub attribute: String,
+    /// People whose value it makes certain, alone or with what the ledger holds.
+    pub people: u64,
+}
+
 /// Answer of `ledger add` and `ledger withdraw`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Noted {
@@ -153,6 +164,9 @@ pub struct Noted {
     pub people: u64,
     /// Of them, those of whom it is known in which group they are.
     pub located: u64,
+    /// People whose value becomes certain with an added release, by attribute.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exposed: Vec<Exposed>,
     /// What the reader should know.
     pub warnings: Vec<String>,
 }
@@ -348,6 +362,7 @@ pub fn withdraw(place: &Whereabouts, which: &str, because: &str, wait: Duration)
         name: release.described.name,
         people: 0,
         located: 0,
+        exposed: Vec::new(),
         warnings: vec![warning],
     })
 }
@@ -404,6 +419,7 @@ pub fn add(place: &Whereabouts, from: &Elsewhere<'_>) -> Result<Noted, Problems>
         Ledger::open(place, Access::Write { wait: from.wait, make: true })?.ok_or_else(|| nothing(place))?;
     warnings.extend(ledger.resolved.iter().cloned());
     let (members, places) = located(&scene, &ledger, person, &table, &release, &attributes)?;
+    let groups = Groups::of(&release);
     if members.people.is_empty() {
         return Err(Problem::new("nobody of these people is in the release")
             .hint(
@@ -413,12 +429,28 @@ pub fn add(place: &Whereabouts, from: &Elsewhere<'_>) -> Result<Noted, Problems>
     }
     let sure = |&&p: &&u32| places[p as usize].groups.len() == 1 && !places[p as usize].may_be_absent;
     let (people, located) = (members.people.len() as u64, members.places.iter().filter(sure).count() as u64);
+    must_fit(&members, &places, &groups)?;
     let told = manifest::read(&from.release).ok();
+    let recipients = from.recipients.clone().or(told.as_ref().map(|m| m.recipients.clone())).unwrap_or_default();
+    warnings.extend(unknown_attributes(&ledger, &attributes));
+    let added = Added {
+        name: &name,
+        recipients: &recipients,
+        attributes: &attributes,
+        members: members.clone(),
+        places: places.clone(),
+        groups: groups.clone(),
+        counts: Counts::of(&release),
+    };
+    from.watcher.phase("attacking it together with other releases");
+    let exposed = exposed(&mut ledger, added)?;
+    let folded = ledger.keep(&write_pseudonyms(&folded_pseudonyms(ledger.key(), person))?)?;
     let kept = Kept {
         members: Some(ledger.keep(&members.write()?)?),
-        groups: ledger.keep(&Groups::of(&release).write()?)?,
+        groups: ledger.keep(&groups.write()?)?,
         counts: ledger.keep(&Counts::write(&Counts::of(&release))?)?,
         places: Some(ledger.keep(&write_places(&places)?)?),
+        folded: Some(folded),
     };
     let folder = std::path::absolute(&from.release).unwrap_or_else(|_| from.release.clone()).display().to_string();
     let id = told.as_ref().and_then(|m| m.id.clone());
@@ -431,7 +463,7 @@ pub fn add(place: &Whereabouts, from: &Elsewhere<'_>) -> Result<Noted, Problems>
         name: name.clone(),
         place: Place { machine: machine(), folder },
         publisher: from.publisher.clone().or(told.as_ref().and_then(|m| m.publisher.clone())),
-        recipients: from.recipients.clone().or(told.as_ref().map(|m| m.recipients.clone())).unwrap_or_default(),
+        recipients,
         policy: None,
         method: told.as_ref().map_or_else(|| "not known".into(), |m| m.algorithm.name.clone()),
         rows: release.records(),
@@ -444,7 +476,65 @@ pub fn add(place: &Whereabouts, from: &Elsewhere<'_>) -> Result<Noted, Problems>
         seeded: false,
     };
     let entry = ledger.append(&Entry::Added(Box::new(described)))?;
-    Ok(Noted { version: VERSION, ledger: ledger.name(), entry, name, people, located, warnings })
+    Ok(Noted { version: VERSION, ledger: ledger.name(), entry, name, people, located, exposed, warnings })
+}
+
+/// Refuses people who cannot all be in the release: more in groups than those have records.
+fn must_fit(members: &Members, places: &[Located], groups: &Groups) -> Result<(), Problems> {
+    let mut surely = vec![0u64; groups.sizes.len()];
+    for &place in &members.places {
+        match &places[place as usize] {
+            Located { groups, may_be_absent: false } if groups.len() == 1 => surely[groups[0] as usize] += 1,
+            _ => (),
+        }
+    }
+    let full = surely.iter().zip(&groups.sizes).filter(|(people, size)| people > size);
+    let (people, records) = full.fold((0, 0), |(p, r), (people, size)| (p + people, r + size));
+    match people {
+        0 => Ok(()),
+        _ => {
+            Err(Problem::new(format!("{people} people are located in groups of {records} records")).hint(OTHERS).into())
+        }
+    }
+}
+
+/// What may be wrong with a list of people.
+const OTHERS: &str = "nothing was added; the people may be others than those in the release, or not all of them are in it: then \
+                      say that the list is a register of which only some are";
+
+/// How many people's values an added release makes certain, with what the ledger holds; a problem if they contradict each
+/// other, because then nothing could be published any more.
+fn exposed(ledger: &mut Ledger, added: Added<'_>) -> Result<Vec<Exposed>, Problems> {
+    let (name, attributes) = (added.name.to_owned(), added.attributes.to_vec());
+    let mut recollection = Recollection::load(ledger, &attributes, &HistoryPolicy::default(), &|_, _| ())?;
+    recollection.add(added);
+    let gate = Gate { written: true, certain: u64::MAX, ..Gate::default() };
+    let mut exposed = Vec::new();
+    for attribute in attributes {
+        let memory = recollection.recalled(&attribute);
+        let seen = judge(&memory, &gate, None, &|_, _| ()).map_err(|_| {
+            let message = format!("`{name}` contradicts itself or what the ledger holds about `{attribute}`");
+            Problem::new(message).hint(OTHERS)
+        })?;
+        let people = seen.iter().map(|s| s.newly).max().unwrap_or(0);
+        exposed.push(Exposed { attribute, people });
+    }
+    Ok(exposed)
+}
+
+/// Attributes that no other release has: what is about them is judged with nothing.
+fn unknown_attributes(ledger: &Ledger, attributes: &[String]) -> Vec<String> {
+    let known: BTreeSet<&str> = ledger.given().flat_map(|r| &r.described.attributes).map(String::as_str).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    let unknown = attributes.iter().filter(|a| !known.is_empty() && !known.contains(&a.as_str()));
+    let warning = |name: &String| {
+        let known = known.join("`, `");
+        format!(
+            "no other release of the ledger has an attribute `{name}`; they have `{known}`. If it is one of these, name it \
+             so, or it is judged with none of them"
+        )
+    };
+    unknown.map(warning).collect()
 }
 
 fn called(path: &Path) -> String {

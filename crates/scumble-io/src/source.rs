@@ -306,12 +306,7 @@ impl Source {
 
     /// Encodes what was read for a policy; the seed is for columns that are perturbed. For an algorithm that publishes again,
     /// what is remembered of its people comes in with them.
-    pub fn extract(
-        mut self,
-        policy: &mut Policy,
-        seed: u64,
-        past: Option<&Recollection>,
-    ) -> Result<Extract, Problems> {
+    pub fn extract(mut self, policy: &mut Policy, seed: u64, past: Option<&Recollection>) -> Result<Extract, Problems> {
         for r in &mut policy.requirements {
             let path = r.parameters.register();
             r.register = self.registers.iter().find(|(p, _)| Some(p.as_str()) == path).map(|(_, r)| r.clone());

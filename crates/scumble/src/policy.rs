@@ -21,11 +21,13 @@ use toml::de::{DeTable, DeValue};
 
 mod freeform;
 mod gate;
+mod history;
 mod queries;
 mod reader;
 mod source;
 mod taxonomies;
 
+pub use history::{Difference, HistoryPolicy};
 pub use queries::{Asked, ColumnRule, Queries, SyntheticRule};
 pub use source::{Rows, Source, check_address, is_postgres};
 pub use taxonomies::read_rule;
@@ -52,6 +54,8 @@ pub struct Policy {
     pub algorithm: AlgorithmChoice,
     /// What the whole history may reveal.
     pub gate: Gate,
+    /// How what earlier releases show is recognised.
+    pub history: HistoryPolicy,
     /// Where the ledger is, as written; a folder named `ledger` beside the policy unless it says otherwise, none if it
     /// says so.
     pub ledger: Option<String>,
@@ -180,6 +184,7 @@ impl<'a> Reader<'a> {
             "models",
             "algorithm",
             "gate",
+            "history",
             "ledger",
             "key",
             "release",
@@ -219,7 +224,9 @@ impl<'a> Reader<'a> {
         let (delimiter, quote) = (self.byte(root, "delimiter"), self.byte(root, "quote"));
         let (mut gate, ledger, key) = (self.gate(root), self.ledger(root), self.text_at(root, "key"));
         let sensitive = attributes.iter().filter(|a| a.role == Role::Sensitive).map(|a| a.name.as_str());
-        gate.promise(&sensitive.collect::<Vec<_>>(), &requirements);
+        let sensitive: Vec<&str> = sensitive.collect();
+        gate.promise(&sensitive, &requirements);
+        let history = self.history(root, &sensitive);
         let missing = self.texts_at(root, "missing").unwrap_or_else(|| vec![String::new()]);
         Some(Policy {
             publisher,
@@ -232,6 +239,7 @@ impl<'a> Reader<'a> {
             requirements,
             algorithm: algorithm?,
             gate,
+            history,
             ledger,
             key,
             to: to?,

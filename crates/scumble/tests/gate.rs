@@ -44,7 +44,7 @@ impl Case {
                 spots: (0..3).map(Located::at).collect(),
                 place: place.clone(),
                 strangers: Vec::new(),
-            newly: Vec::new(),
+                newly: Vec::new(),
             }
         };
         Memory {

@@ -131,12 +131,15 @@ pub struct Kept {
     /// Where it is not known in which of several groups somebody is: the places that `members` names.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub places: Option<String>,
+    /// Pseudonyms of folded names, of people whose names are not folded: by them another spelling of a person is noticed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub folded: Option<String>,
 }
 
 impl Kept {
     /// All of them.
     pub fn names(&self) -> impl Iterator<Item = &String> {
-        self.members.iter().chain([&self.groups, &self.counts]).chain(&self.places)
+        self.members.iter().chain([&self.groups, &self.counts]).chain(&self.places).chain(&self.folded)
     }
 }
 

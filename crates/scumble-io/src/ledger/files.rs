@@ -161,12 +161,7 @@ impl Counts {
 impl Members {
     /// As a file.
     pub fn write(&self) -> Result<Vec<u8>, Problems> {
-        let bytes = self.people.iter().map(|p| p.to_be_bytes());
-        let people = FixedSizeBinaryArray::try_from_iter(bytes).or_else(|_| {
-            // Nobody is in it.
-            FixedSizeBinaryArray::try_new(16, Vec::<u8>::new().into(), None)
-        });
-        let people = people.map_err(|e| Problem::new(format!("the ledger's file cannot be made: {e}")))?;
+        let people = pseudonym_array(&self.people)?;
         let mut columns: Vec<(&str, ArrayRef)> =
             vec![("person", Arc::new(people)), ("place", Arc::new(UInt32Array::from(self.places.clone())))];
         for tags in &self.tags {
@@ -184,11 +179,7 @@ impl Members {
     pub fn read(bytes: Vec<u8>, attributes: usize) -> Result<Members, Problems> {
         let mut members = Members { tags: vec![Vec::new(); attributes], ..Members::default() };
         for batch in from_parquet(bytes, 2 + attributes)? {
-            let people = batch.column(0).as_fixed_size_binary_opt().ok_or_else(damaged)?;
-            for person in people.iter() {
-                let bytes: [u8; 16] = person.and_then(|p| p.try_into().ok()).ok_or_else(damaged)?;
-                members.people.push(u128::from_be_bytes(bytes));
-            }
+            read_people(batch.column(0), &mut members.people)?;
             members
                 .places
                 .extend_from_slice(batch.column(1).as_primitive_opt::<UInt32Type>().ok_or_else(damaged)?.values());
@@ -210,6 +201,37 @@ impl Members {
         }
         self
     }
+}
+
+/// A set of pseudonyms as a file.
+pub fn write_pseudonyms(people: &[Pseudonym]) -> Result<Vec<u8>, Problems> {
+    to_parquet(vec![("person", Arc::new(pseudonym_array(people)?))])
+}
+
+/// Reads it.
+pub fn read_pseudonyms(bytes: Vec<u8>) -> Result<Vec<Pseudonym>, Problems> {
+    let mut all = Vec::new();
+    for batch in from_parquet(bytes, 1)? {
+        read_people(batch.column(0), &mut all)?;
+    }
+    Ok(all)
+}
+
+fn pseudonym_array(people: &[Pseudonym]) -> Result<FixedSizeBinaryArray, Problems> {
+    let bytes = people.iter().map(|p| p.to_be_bytes());
+    let array = FixedSizeBinaryArray::try_from_iter(bytes).or_else(|_| {
+        // Nobody is in it.
+        FixedSizeBinaryArray::try_new(16, Vec::<u8>::new().into(), None)
+    });
+    array.map_err(|e| Problem::new(format!("the ledger's file cannot be made: {e}")).into())
+}
+
+fn read_people(column: &ArrayRef, people: &mut Vec<Pseudonym>) -> Result<(), Problems> {
+    for person in column.as_fixed_size_binary_opt().ok_or_else(damaged)?.iter() {
+        let bytes: [u8; 16] = person.and_then(|p| p.try_into().ok()).ok_or_else(damaged)?;
+        people.push(u128::from_be_bytes(bytes));
+    }
+    Ok(())
 }
 
 /// Places where people may be.

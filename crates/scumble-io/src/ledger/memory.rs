@@ -1,7 +1,8 @@
 //! What a ledger remembers about the people of a new extract: for the gate, and for algorithms that publish again.
 
-use super::files::{Counts, Groups, Members};
+use super::files::{Counts, Groups, Members, read_pseudonyms};
 use super::key::{Key, Pseudonym};
+use super::spelling::Folded;
 use super::{Ledger, Recorded};
 use crate::columns::Column;
 use hashbrown::HashMap;
@@ -9,14 +10,25 @@ use rayon::prelude::*;
 use scumble::gate::{Memory, Remembered};
 use scumble::history::PastGroup;
 use scumble::inference::Located;
+use scumble::policy::HistoryPolicy;
 use scumble::problem::Problems;
 use scumble::release::Release;
 use scumble::table::{Attribute, published};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Every release that somebody may have and that says who is in it.
 pub(crate) struct Recollection {
     releases: Vec<Past>,
+    /// The people of releases about other attributes.
+    others: Vec<Vec<Pseudonym>>,
+    /// Sensitive attributes of any release, as they were called.
+    attributes: BTreeSet<String>,
+    /// Pseudonyms of folded names, of people whose names are not folded.
+    folded: Folded,
+    /// Releases that do not keep them, because they were recorded by an older version or added.
+    pub unfolded: u64,
+    /// What columns and values of earlier releases are called now.
+    history: HistoryPolicy,
     key: Key,
 }
 
@@ -45,6 +57,8 @@ pub(crate) struct New<'a> {
     pub groups: Vec<u32>,
     /// For each published sensitive attribute the tag of everybody's value.
     pub tags: Vec<Vec<u32>>,
+    /// The column that names the people.
+    pub persons: &'a Column,
 }
 
 impl New<'_> {
@@ -63,6 +77,17 @@ impl New<'_> {
     }
 }
 
+/// A release that was made elsewhere, as it is about to be recorded.
+pub(crate) struct Added<'a> {
+    pub name: &'a str,
+    pub recipients: &'a [String],
+    pub attributes: &'a [String],
+    pub members: Members,
+    pub places: Vec<Located>,
+    pub groups: Groups,
+    pub counts: Vec<Counts>,
+}
+
 /// The pseudonyms of a column that names people, row by row.
 pub(crate) fn pseudonyms(key: &Key, persons: &Column) -> Vec<Pseudonym> {
     let names: Vec<&str> = persons.values.iter().collect();
@@ -70,43 +95,41 @@ pub(crate) fn pseudonyms(key: &Key, persons: &Column) -> Vec<Pseudonym> {
     persons.codes.iter().map(|&code| of_code[code as usize]).collect()
 }
 
-/// The tags of everybody's value.
-pub(crate) fn tags(
-    key: &Key,
-    people: &[Pseudonym],
-    attribute: &Attribute,
-    leaf: impl Fn(usize) -> u32 + Sync,
-) -> Vec<u32> {
-    let tag = |(i, person): (usize, &Pseudonym)| key.tag(*person, &attribute.name, attribute.taxonomy.leaf(leaf(i)));
-    people.par_iter().enumerate().map(tag).collect()
-}
-
 impl Recollection {
     /// Reads what is remembered of these sensitive attributes.
     pub fn load(
         ledger: &mut Ledger,
         attributes: &[String],
+        history: &HistoryPolicy,
         progress: &dyn Fn(u64, u64),
     ) -> Result<Recollection, Problems> {
         let given: Vec<Recorded> = ledger.given().cloned().collect();
-        let mut releases = Vec::new();
+        let mut all = Recollection { history: history.clone(), ..Recollection::nothing(ledger.key().clone()) };
         for (i, Recorded { described, .. }) in given.iter().enumerate() {
             progress(i as u64, given.len() as u64);
-            if !described.attributes.iter().any(|a| attributes.contains(a)) {
+            let Some((members, places)) = ledger.members(described)? else { continue };
+            all.attributes.extend(described.attributes.iter().cloned());
+            match &described.kept.folded {
+                Some(file) => all.folded.extend(read_pseudonyms(ledger.kept(file)?)?),
+                None => all.unfolded += 1,
+            }
+            let called: Vec<String> = described.attributes.iter().map(|a| all.called_now(a)).collect();
+            if !called.iter().any(|a| attributes.contains(a)) {
+                all.others.push(members.people);
                 continue;
             }
-            let Some((members, places)) = ledger.members(described)? else { continue };
             let groups = Groups::read(ledger.kept(&described.kept.groups)?)?;
             let file = ledger.kept(&described.kept.counts)?;
             let mut counts = BTreeMap::new();
-            for (i, attribute) in (0u16..).zip(&described.attributes).filter(|(_, a)| attributes.contains(a)) {
-                let read = Counts::read(file.clone(), i, groups.labels.len())?;
+            for (i, attribute) in (0u16..).zip(&called).filter(|(_, a)| attributes.contains(a)) {
+                let mut read = Counts::read(file.clone(), i, groups.labels.len())?;
+                read.values.iter_mut().for_each(|v| *v = all.history.value_now(attribute, v).to_owned());
                 counts.insert(attribute.clone(), read);
             }
-            releases.push(Past {
+            all.releases.push(Past {
                 name: described.name.clone(),
                 recipients: described.recipients.clone(),
-                attributes: described.attributes.clone(),
+                attributes: called,
                 members,
                 places,
                 groups,
@@ -114,12 +137,98 @@ impl Recollection {
                 newly: described.gate.iter().map(|v| (v.attribute.clone(), v.adversary.clone(), v.newly)).collect(),
             });
         }
-        Ok(Recollection { releases, key: ledger.key().clone() })
+        Ok(all)
     }
 
     /// Nothing is remembered yet.
     pub fn nothing(key: Key) -> Recollection {
-        Recollection { releases: Vec::new(), key }
+        Recollection {
+            releases: Vec::new(),
+            others: Vec::new(),
+            attributes: BTreeSet::new(),
+            folded: Folded::new(),
+            unfolded: 0,
+            history: HistoryPolicy::default(),
+            key,
+        }
+    }
+
+    /// What a sensitive attribute of an earlier release is called now.
+    fn called_now(&self, earlier: &str) -> String {
+        let renamed = self.history.columns.iter().find(|(_, before)| *before == earlier);
+        renamed.map_or(earlier, |(now, _)| now).to_owned()
+    }
+
+    /// The tags of everybody's value. Renamed columns and values have the tags that they had before.
+    pub fn tags(&self, people: &[Pseudonym], attribute: &Attribute, leaf: impl Fn(usize) -> u32 + Sync) -> Vec<u32> {
+        let column = self.history.earlier_column(&attribute.name);
+        let tag = |(i, person): (usize, &Pseudonym)| {
+            let value = attribute.taxonomy.leaf(leaf(i));
+            self.key.tag(*person, column, self.history.earlier_value(&attribute.name, value))
+        };
+        people.par_iter().enumerate().map(tag).collect()
+    }
+
+    /// Everybody in any release, rising.
+    pub fn everybody(&self) -> Vec<Pseudonym> {
+        let lists = self.releases.iter().map(|r| &r.members.people).chain(&self.others);
+        let mut all: Vec<Pseudonym> = lists.flatten().copied().collect();
+        all.par_sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Sensitive attributes of any release, as they were called.
+    pub fn known_attributes(&self) -> &BTreeSet<String> {
+        &self.attributes
+    }
+
+    /// Pseudonyms of folded names.
+    pub fn folded(&self) -> &Folded {
+        &self.folded
+    }
+
+    /// How many of these people were in a release that tells of the attribute, and how many of those had another value in
+    /// the last one.
+    pub fn changed(&self, attribute: &str, people: &[Pseudonym], tags: &[u32]) -> (usize, usize) {
+        let known: Vec<(&Past, usize)> = (self.releases.iter().rev())
+            .filter_map(|past| Some((past, past.attributes.iter().position(|a| a == attribute)?)))
+            .collect();
+        let same = |(person, tag): (&Pseudonym, &u32)| {
+            known.iter().find_map(|(past, at)| {
+                let member = past.members.people.binary_search(person).ok()?;
+                Some(past.members.tags[*at][member]? == *tag)
+            })
+        };
+        let found: Vec<bool> = people.par_iter().zip(tags).filter_map(same).collect();
+        (found.len(), found.iter().filter(|same| !**same).count())
+    }
+
+    /// Remembers a release that was made elsewhere.
+    pub fn add(&mut self, release: Added<'_>) {
+        let Added { name, recipients, attributes, members, places, groups, counts } = release;
+        self.releases.push(Past {
+            name: name.to_owned(),
+            recipients: recipients.to_vec(),
+            counts: attributes.iter().cloned().zip(counts).collect(),
+            attributes: attributes.to_vec(),
+            members,
+            places: Some(places),
+            groups,
+            newly: Vec::new(),
+        });
+    }
+
+    /// Everything that is remembered of an attribute, the newest release last.
+    pub fn recalled(&self, attribute: &str) -> Memory {
+        let known: Vec<&Past> = self.releases.iter().filter(|p| p.counts.contains_key(attribute)).collect();
+        let people = number(&known, attribute, &[], &[]);
+        let (mut values, mut codes) = (Vec::new(), HashMap::new());
+        let releases = (known.iter().zip(&people.places))
+            .map(|(past, places)| past.remembered(attribute, people.number, places, &mut values, &mut codes))
+            .collect();
+        let name = |person: u32| format!("person {}", person + 1);
+        Memory { attribute: attribute.to_owned(), values, releases, people: people.number, name: Box::new(name) }
     }
 
     /// Remembers a release as if it were published.
@@ -163,7 +272,7 @@ impl Recollection {
     /// of a group.
     pub fn past(&self, persons: &Column, attribute: &Attribute, leaves: &[u32]) -> (Vec<PastGroup>, Vec<u32>) {
         let people = pseudonyms(&self.key, persons);
-        let tags = tags(&self.key, &people, attribute, |i| leaves[i]);
+        let tags = self.tags(&people, attribute, |i| leaves[i]);
         let mut seen: Vec<Option<(usize, u32)>> = vec![None; people.len()];
         // Newest first: where somebody was seen last counts.
         for (r, past) in self.releases.iter().enumerate().rev().filter(|(_, p)| p.counts.contains_key(&attribute.name))
@@ -194,7 +303,7 @@ impl Recollection {
     pub fn memory(&self, new: &New<'_>, index: usize) -> (Memory, Vec<u32>) {
         let attribute = &published(&new.release.sensitive)[index];
         let earlier: Vec<&Past> = self.releases.iter().filter(|p| p.counts.contains_key(&attribute.name)).collect();
-        let people = number(&earlier, &attribute.name, new, index);
+        let people = number(&earlier, &attribute.name, &new.people, &new.tags[index]);
         let mut values: Vec<String> = Vec::new();
         let mut codes: HashMap<String, u32> = HashMap::new();
         let mut releases: Vec<Remembered> = (earlier.iter().zip(&people.places))
@@ -236,11 +345,12 @@ struct People {
     pseudonym_of: Vec<Pseudonym>,
 }
 
-fn number(earlier: &[&Past], attribute: &str, new: &New<'_>, index: usize) -> People {
+/// Numbers the people of earlier releases and those of a new one, who have these tags.
+fn number(earlier: &[&Past], attribute: &str, new: &[Pseudonym], tags: &[u32]) -> People {
     // Newest first, so that a value that is not known is the last one that is.
     let newest = earlier.len() as u32;
     let mut all: Vec<(Pseudonym, u32, u32)> = Vec::new();
-    all.extend(new.people.iter().zip(0..).map(|(&person, row)| (person, 0, row)));
+    all.extend(new.iter().zip(0..).map(|(&person, row)| (person, 0, row)));
     for (r, past) in (0u32..).zip(earlier) {
         all.extend(past.members.people.iter().zip(0..).map(|(&person, i)| (person, newest - r, i)));
     }
@@ -248,7 +358,7 @@ fn number(earlier: &[&Past], attribute: &str, new: &New<'_>, index: usize) -> Pe
     let mut people = People {
         number: 0,
         places: earlier.iter().map(|p| Vec::with_capacity(p.members.people.len())).collect(),
-        new: vec![0; new.people.len()],
+        new: vec![0; new.len()],
         row_of: Vec::new(),
         pseudonym_of: Vec::new(),
     };
@@ -260,8 +370,7 @@ fn number(earlier: &[&Past], attribute: &str, new: &New<'_>, index: usize) -> Pe
         let row = (one[0].1 == 0).then_some(one[0].2);
         for &(person, age, i) in one {
             let r = (newest - age) as usize;
-            let tag =
-                if age == 0 { Some(new.tags[index][i as usize]) } else { earlier[r].members.tags[at[r]][i as usize] };
+            let tag = if age == 0 { Some(tags[i as usize]) } else { earlier[r].members.tags[at[r]][i as usize] };
             let known = values.iter().find(|(t, _)| tag.is_none() || *t == tag || t.is_none()).map(|&(_, n)| n);
             let number = known.unwrap_or_else(|| {
                 let number = people.number as u32;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 mod anatomy;
 mod bottom_up;
+mod churn;
 mod cut;
 mod datafly;
 mod full_domain;

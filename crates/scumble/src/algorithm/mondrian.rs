@@ -19,9 +19,9 @@
 //! - `recoding = "tight"` publishes the range of the values that occur in the class (or the lowest taxonomy node over
 //!   them); `"region"` publishes the region that the cuts left, which says less about the people in it.
 //! - `keep = "groups"` publishes again: people who were last seen in one group of an earlier release stay together. Such
-//!   a group is cut as if all of it stood in its middle, so regions may overlap. If nobody comes or leaves, every class
-//!   is a union of earlier groups, and the release says nothing that was not said before; otherwise the gate judges what
-//!   comes and goes.
+//!   a group is cut as if all of it stood in its middle, so regions may overlap. A cut is made only if everybody who came
+//!   or left since keeps somebody in her class to be mistaken for: who left, a newcomer with her value, or another who left
+//!   with whom she may have exchanged values; who came, another newcomer, or somebody who left with her value.
 //!
 //! ## Guarantee
 //! Every class keeps every model of the policy: cuts are made only if all parts do. If even the whole table does not,
@@ -29,6 +29,12 @@
 //! further, and mondrian does not look there. Under k-anonymity on ordered attributes, parts of relaxed
 //! partitions have at most 2k − 1 records, or are all identical; parts of strict ones at most 2d(k − 1) + m, with d
 //! attributes and m records at the most frequent point. Parts that show the same region are one class.
+//!
+//! With `keep = "groups"` and one earlier release nobody's value becomes certain by the two together, unless every release
+//! of all these people does that (a single newcomer when nobody left is told by the totals alone): then a note says of how
+//! many people. If nobody comes or leaves, the release says nothing that was not said before. What several earlier releases
+//! tell together, people who return after an absence, and beliefs short of certainty are not guaranteed; the gate judges
+//! them.
 //!
 //! ## Cost
 //! O(n log n) for n distinct rows (records, if relaxed) on all cores; memory of about one copy of the codes.
@@ -40,6 +46,7 @@
 //! ## Reference
 //! LeFevre, DeWitt and Ramakrishnan, "Mondrian multidimensional k-anonymity", 2006.
 
+use super::churn::told_apart;
 use super::{Algorithm, Divide, Elsewhere, Goal, Progress, Refusal};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram, Run};
@@ -122,8 +129,17 @@ impl Algorithm for Mondrian {
         if !reasons.is_empty() {
             return Err(Refusal(reasons));
         }
+        let told = job.told_apart(&rows, |_| true);
         let classes = job.divide(&mut rows, table.top());
-        let form = Form::Generalized(Generalized::new(classes, Vec::new()));
+        let mut form = Generalized::new(classes, Vec::new());
+        if told > 0 {
+            let people = if told == 1 { "one person".into() } else { format!("{told} people") };
+            form = form.noted(format!(
+                "the values of {people} who came or left may follow from this release and the one before, and from any other \
+                 release of all these people: suppress newcomers, or wait until more people come and leave"
+            ));
+        }
+        let form = Form::Generalized(form);
         if goal.is_monotone() { Ok(form) } else { goal.confirm(table, form) }
     }
 
@@ -306,7 +322,8 @@ impl Job<'_> {
         let tight = self.tight(rows);
         if total >= 2 * self.goal.least() {
             for dim in self.by_width(&tight) {
-                if let Some(cut) = self.find_cut(rows, total, dim, tight[dim]) {
+                let cut = self.find_cut(rows, total, dim, tight[dim]);
+                if let Some(cut) = cut.filter(|cut| self.keeps_open(rows, dim, cut)) {
                     return self.make_cut(rows, region, dim, &cut);
                 }
             }
@@ -314,6 +331,29 @@ impl Job<'_> {
         let done = self.done.fetch_add(total, Ordering::Relaxed) + total;
         (self.progress)(done, self.total);
         vec![self.leaf(rows, &tight, &region)]
+    }
+
+    /// People of a part whose coming or leaving tells their value; nobody where earlier groups are not kept.
+    fn told_apart(&self, rows: &[u32], select: impl Fn(&[u32]) -> bool) -> u64 {
+        let Some(past) = self.past() else { return 0 };
+        let chosen = rows.chunks_exact(self.stride()).filter(|row| select(row));
+        told_apart(self.table, past, chosen.map(|row| (row[self.dims()] as usize, self.count(row))))
+    }
+
+    /// Whether a cut tells of nobody more what the uncut part does not.
+    fn keeps_open(&self, rows: &[u32], dim: usize, cut: &Cut) -> bool {
+        if self.past().is_none() {
+            return true;
+        }
+        let after: u64 = match cut {
+            Cut::Between(code) => {
+                self.told_apart(rows, |row| row[dim] <= *code) + self.told_apart(rows, |row| row[dim] > *code)
+            }
+            Cut::Children(runs) => runs.iter().map(|run| self.told_apart(rows, |row| run.contains(row[dim]))).sum(),
+            // Only relaxed partitions are halved, and they keep no groups.
+            Cut::Halves(_) => 0,
+        };
+        after <= self.told_apart(rows, |_| true)
     }
 
     /// The range of codes that occur, per quasi-identifier.

@@ -33,7 +33,10 @@ impl<'a> Reader<'a> {
         let mut gate = Gate::default();
         let Some(section) = self.section(root, "gate") else { return gate };
         gate.written = true;
-        self.only(&section, &["certain", "candidates", "posterior", "pvp", "panel", "coalitions", "everybody", "remedies"]);
+        self.only(
+            &section,
+            &["certain", "candidates", "posterior", "pvp", "panel", "coalitions", "everybody", "remedies"],
+        );
         let whole = |key: &str, least: u64| {
             let value = section.get(key)?;
             let number = scalar(value.get_ref()).and_then(|t| t.parse::<u64>().ok()).filter(|n| *n >= least);
