@@ -363,13 +363,30 @@ pub fn loaded(a: &Loaded) -> String {
     out
 }
 
+/// What the roles mean to somebody who verifies a release.
+const ROLES: [(&str, &str); 5] = [
+    ("quasi-identifier", "known to an adversary, judged"),
+    ("freeform", "known in part and secret in part, judged"),
+    ("sensitive", "secret, judged"),
+    ("insensitive", "PUBLISHED UNCHANGED, judged by no model"),
+    ("identifier", "NAMES PEOPLE"),
+];
+
 /// The answer of `verify`.
 pub fn verified(a: &Verified) -> String {
     let m = &a.certificate.measured;
-    let mut out = match a.holds {
-        true => format!("True: everything that can be checked of {} is as certified.\n\n", a.release),
-        false => format!("FALSE: {} is not as certified.\n\n", a.release),
+    let mut out = match a.outcome {
+        "verified" => format!("True: everything that is certified of {} is so, under these roles:\n\n", a.release),
+        "incomplete" => format!("NOT VERIFIED: {} cannot be vouched for; the roles are said to be:\n\n", a.release),
+        _ => format!("FALSE: {} is not as certified; the roles are said to be:\n\n", a.release),
     };
+    for (role, about) in ROLES {
+        let names: Vec<&str> = a.columns.iter().filter(|c| c.role == role).map(|c| c.name.as_str()).collect();
+        if !names.is_empty() {
+            let _ = writeln!(out, "  {about}: {}", names.join(", "));
+        }
+    }
+    out.push('\n');
     let s = &m.singling_out;
     let mut rows = vec![
         ["in the words of WP216", "highest", "average", ""].map(str::to_owned).to_vec(),
@@ -397,6 +414,9 @@ pub fn verified(a: &Verified) -> String {
         let _ = writeln!(out, "  {}: certified {}, found {}", c.claim, c.said, c.found);
     }
     for claim in &a.unchecked {
+        let _ = writeln!(out, "  NOT CHECKED: {claim}");
+    }
+    for claim in &a.word {
         let _ = writeln!(out, "  not checked, the publisher's word: {claim}");
     }
     let _ = writeln!(out, "\n  {}", a.certificate.statement);
@@ -463,7 +483,14 @@ pub fn answered(a: &Answered) -> String {
     // An expectation of many records is not known to a tenth of one; one of a part of a record is.
     let decimals = |x: f64| if x >= 100.0 { 0 } else { 1 + 2 * usize::from(x < 1.0) };
     let shown = |x: f64| format!("{x:.*}", decimals(x));
-    lines.extend(a.answers.iter().map(|c| vec![shown(c.estimate), c.query.clone()]));
+    for c in &a.answers {
+        let about = c.estimate.map_or_else(|| "unknown".to_owned(), shown);
+        let why = match c.unknown[..] {
+            [] => String::new(),
+            _ => format!("  (the release does not tell of {})", c.unknown.join(", ")),
+        };
+        lines.push(vec![about, format!("{}{why}", c.query)]);
+    }
     format!("{}{}", table(&lines), warnings(&a.warnings))
 }
 

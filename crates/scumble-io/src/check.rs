@@ -9,23 +9,26 @@ use crate::engine::Engine;
 use crate::freeform::{self, FreeformNote};
 use crate::origin;
 use crate::publisher::{Watcher, base_of, picture_axes, read_policy, write_picture};
+use crate::release::certificate;
+use crate::release::folder::{self, Item};
 use crate::release::manifest::{self, Manifest};
 use crate::release::reader::{
-    Meaning, Plan, Wanted, changed, column, from_manifest, from_policy, is_altered, other_files, read_tables,
-    understand,
+    Meaning, Plan, changed, column, from_manifest, from_policy, is_altered, read_tables, understand,
 };
-use crate::source::to_register;
+use crate::release::recipient::Wanted;
+use crate::source::{read_options, to_register};
 use rayon::prelude::*;
 use scumble::algorithm::Requirement;
 use scumble::catalogue::{MODELS, Parameters, did_you_mean};
 use scumble::model::Concern;
-use scumble::policy::Source;
+use scumble::policy::{AttributePolicy, Policy, Source};
 use scumble::problem::{Problem, Problems};
 use scumble::publish::judge;
+use scumble::register::PEOPLE;
 use scumble::release::{Release, Shape};
 use scumble::risk::assess;
-use scumble::table::published;
-use scumble::taxonomy::{Decimal, Scale};
+use scumble::table::{Role, number_tuples, published};
+use scumble::taxonomy::{Decimal, Rule, Scale};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -78,6 +81,9 @@ pub struct Checked {
     /// Whether all promises are kept; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keeps: Option<bool>,
+    /// The persons, if the table has a column for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persons: Option<Persons>,
     /// Promises that are broken, in words.
     pub reasons: Vec<Reason>,
     /// Freeform attacks, of every promise of FF-anonymity that is broken.
@@ -98,7 +104,7 @@ pub struct Checked {
 /// Checks a table or a release.
 pub fn check(data: &Source, options: &Options<'_>) -> Result<Checked, Problems> {
     let start = Instant::now();
-    let mut plan = plan(data, options)?;
+    let (mut plan, mut extra) = plan(data, options)?;
     options.watcher.phase(if options.engine.is_some() { "counting" } else { "reading" });
     let files = read_tables(&plan, options.engine, options.watcher)?;
     if files.records.rows == 0 {
@@ -110,13 +116,13 @@ pub fn check(data: &Source, options: &Options<'_>) -> Result<Checked, Problems> 
     };
     options.watcher.phase("checking");
     let altered = is_altered(&plan, &files);
-    let people = |name: &str| {
+    let people = |name: &str, _: Option<&Rule>, _: &[&str]| {
         let known = register.as_ref().and_then(|r| column(r, name).ok());
         known.map_or_else(Vec::new, |c| c.values.iter().map(str::to_owned).collect())
     };
     let matters = register.is_some() || options.picture.is_some();
-    let meaning = Meaning { matters, together: false, others: &people };
-    let release = understand(&plan, &files, &meaning).map_err(|mut problems| {
+    let meaning = Meaning { matters, together: false, named: &people };
+    let release = understand(&plan, &plan.requirements, &files, &meaning).map_err(|mut problems| {
         if altered {
             let reason = changed();
             problems.push(Problem { message: reason.message, hint: reason.hint });
@@ -127,8 +133,15 @@ pub fn check(data: &Source, options: &Options<'_>) -> Result<Checked, Problems> 
     let mut answer = answer(&plan, &release, population.as_deref(), options.show_values, start)?;
     answer.risk.population_uniques = options.population.map(|people| PopulationUniques::of(&answer.sizes, people));
     if altered {
+        extra.reasons.insert(0, changed());
+    }
+    answer.persons = extra.persons(&plan, &files.records)?;
+    if let Some(reason) = answer.persons.as_ref().and_then(Persons::broken) {
+        extra.reasons.push(reason);
+    }
+    if !extra.reasons.is_empty() {
         answer.keeps = Some(false);
-        answer.reasons.insert(0, changed());
+        answer.reasons.splice(0..0, extra.reasons);
     }
     if plan.what == "table" {
         // Nobody said that it may be shown: the smallest class of an extract is mostly one person.
@@ -145,28 +158,141 @@ pub fn check(data: &Source, options: &Options<'_>) -> Result<Checked, Problems> 
     Ok(answer)
 }
 
-/// Finds out roles and rules: from the policy, the manifest, or the command line.
-fn plan(data: &Source, options: &Options<'_>) -> Result<Plan, Problems> {
+/// The persons of a table that has a column for them. Classes count records, so where a person has several a class protects
+/// fewer people than it has records.
+#[derive(Clone, Debug, Serialize)]
+pub struct Persons {
+    /// The column that names them.
+    pub column: String,
+    /// How many there are.
+    pub number: u64,
+    /// How many of them have more than one record.
+    pub repeated: u64,
+    /// The fewest persons in a class.
+    pub smallest: u64,
+}
+
+impl Persons {
+    /// Counts the persons of each class.
+    fn of(plan: &Plan, read: &columns::Columns, name: &str) -> Result<Persons, Problems> {
+        let person = column(read, name)?;
+        let mut codes: Vec<&[u32]> = Vec::new();
+        for w in &plan.quasi {
+            codes.push(&column(read, &w.name)?.codes);
+        }
+        let size = |codes: &&[u32]| codes.iter().max().map_or(1, |&most| u64::from(most) + 1);
+        let number = |codes: &[&[u32]]| match codes.is_empty() {
+            true => (vec![0; read.rows], vec![0]),
+            false => number_tuples(codes, &codes.iter().map(size).collect::<Vec<_>>()),
+        };
+        let (class_of, classes) = number(&codes);
+        let (_, pairs) = number(&[&class_of, &person.codes]);
+        let mut persons_in = vec![0u64; classes.len()];
+        pairs.iter().for_each(|&first| persons_in[class_of[first as usize] as usize] += 1);
+        let mut records = vec![0u64; person.values.len()];
+        person.codes.iter().for_each(|&code| records[code as usize] += 1);
+        Ok(Persons {
+            column: name.to_owned(),
+            number: records.iter().filter(|&&n| n > 0).count() as u64,
+            repeated: records.iter().filter(|&&n| n > 1).count() as u64,
+            smallest: persons_in.into_iter().min().unwrap_or(0),
+        })
+    }
+
+    /// Why no model that counts records can be relied on, if persons have several.
+    fn broken(&self) -> Option<Reason> {
+        let people =
+            if self.repeated == 1 { "one person has".into() } else { format!("{} persons have", self.repeated) };
+        (self.repeated > 0).then(|| Reason {
+            message: format!(
+                "column `{}` names the persons, and {people} more than one row: the models count rows, and the smallest \
+                 class holds {} persons",
+                self.column, self.smallest
+            ),
+            hint: Some("give one row per person".into()),
+        })
+    }
+}
+
+/// What speaks against a table or release whatever its classes are.
+#[derive(Default)]
+struct Beside {
+    /// The column that names the persons, if the table has it.
+    person: Option<String>,
+    reasons: Vec<Reason>,
+}
+
+impl Beside {
+    fn persons(&self, plan: &Plan, read: &columns::Columns) -> Result<Option<Persons>, Problems> {
+        // What an engine counted has no persons.
+        let here = self.person.as_ref().filter(|name| read.weights.is_none() && column(read, name).is_ok());
+        here.map(|name| Persons::of(plan, read, name)).transpose()
+    }
+
+    /// Identifiers that a table has are published with it.
+    fn identifiers(policy: &Policy, names: &[String]) -> Beside {
+        let here = |a: &&AttributePolicy| a.role == Role::Identifier && names.contains(&a.name);
+        let identifiers: Vec<&str> = policy.attributes.iter().filter(here).map(|a| a.name.as_str()).collect();
+        let person = policy.attributes.iter().find(|a| a.person && names.contains(&a.name)).map(|a| a.name.clone());
+        let mut reasons = Vec::new();
+        if !identifiers.is_empty() {
+            reasons.push(Reason {
+                message: format!("the table has identifiers, which name people: `{}`", identifiers.join("`, `")),
+                hint: Some(
+                    "a release has none; to see what a table without them would keep, leave the columns out".into(),
+                ),
+            });
+        }
+        Beside { person, reasons }
+    }
+
+    /// Files in the folder of a release that nobody speaks of.
+    fn strangers(folder: &Path, m: &Manifest) -> Result<Beside, Problems> {
+        let mut known: Vec<&str> = vec![manifest::FILE, certificate::FILE];
+        known.extend(m.files().into_iter().map(|(name, _)| name).chain(m.taxonomies()));
+        let strange = |item: &Item| !item.is_file || !known.contains(&item.name.as_str());
+        let strangers: Vec<String> = folder::items(folder)?.into_iter().filter(strange).map(|i| i.name).collect();
+        let mut reasons = Vec::new();
+        if !strangers.is_empty() {
+            reasons.push(Reason {
+                message: format!("the folder has files that are no part of the release: `{}`", strangers.join("`, `")),
+                hint: Some("nobody looked at them; take them away".into()),
+            });
+        }
+        Ok(Beside { person: None, reasons })
+    }
+}
+
+/// Finds out roles and rules: from the manifest, the policy, or the command line.
+fn plan(data: &Source, options: &Options<'_>) -> Result<(Plan, Beside), Problems> {
     let folder = match data {
         Source::File(path) if path.is_dir() && path.join(manifest::FILE).exists() => Some(path),
         _ => None,
     };
-    let release = folder.map(|folder| Ok::<_, Problems>((folder, manifest::read(folder)?))).transpose()?;
-    let source = release.as_ref().map_or_else(|| data.clone(), |(folder, m)| Source::File(folder.join(&m.data.file)));
-    let what = if release.is_some() { "release" } else { "table" };
-    if let Some(path) = &options.policy {
-        let manifest = release.as_ref().map(|(_, m)| m);
-        let plan = from_policy(read_policy(path)?, &base_of(path), source, what, manifest)?;
-        let shape = manifest.map_or(Shape::Regions, Manifest::shape);
-        return Ok(Plan { anatomized: release.and_then(|(folder, m)| other_files(&m, folder)), shape, ..plan });
+    if let Some(folder) = folder {
+        let manifest = manifest::read(folder)?;
+        let beside = Beside::strangers(folder, &manifest)?;
+        let plan = from_manifest(&manifest, folder)?;
+        return match &options.policy {
+            Some(path) => Ok((plan.promised_by(read_policy(path)?, &base_of(path))?, beside)),
+            None => Ok((plan, beside)),
+        };
     }
-    if let Some((folder, manifest)) = release {
-        return from_manifest(&manifest, folder);
-    }
-    let names = match options.engine {
-        Some(engine) => engine.header(origin::file(&source)?, &options.read)?,
-        None => origin::header(&source, &options.read)?,
+    let read = |policy: Option<&Policy>| policy.map_or_else(|| options.read.clone(), read_options);
+    let names = |policy: Option<&Policy>| match options.engine {
+        Some(engine) => engine.header(origin::file(data)?, &read(policy)),
+        None => origin::header(data, &read(policy)),
     };
+    if let Some(path) = &options.policy {
+        let policy = read_policy(path)?;
+        let beside = Beside::identifiers(&policy, &names(Some(&policy))?);
+        let mut plan = from_policy(policy, &base_of(path), data.clone())?;
+        if options.engine.is_none() {
+            plan.beside.extend(beside.person.clone());
+        }
+        return Ok((plan, beside));
+    }
+    let names = names(None)?;
     let mut problems = Problems::default();
     if options.quasi.is_empty() {
         problems.push(
@@ -180,21 +306,24 @@ fn plan(data: &Source, options: &Options<'_>) -> Result<Plan, Problems> {
         problems.push(Problem::new(format!("`{name}` is not a column of `{data}`")).hint(hint));
     }
     problems.or(())?;
-    let plain = |name: &String| Wanted { name: name.clone(), rule: None, rows: None, freeform: None };
-    Ok(Plan {
-        what,
-        source,
+    let wanted = |names: &[String]| names.iter().map(|name| Wanted::named(name)).collect();
+    let plan = Plan {
+        what: "table",
+        source: data.clone(),
         read: options.read.clone(),
-        quasi: options.quasi.iter().map(plain).collect(),
-        sensitive: options.sensitive.iter().map(plain).collect(),
+        quasi: wanted(&options.quasi),
+        sensitive: wanted(&options.sensitive),
         guards: Vec::new(),
+        beside: Vec::new(),
         missing: vec![String::new()],
         requirements: Vec::new(),
         sha256: None,
+        columns: None,
         anatomized: None,
         shape: Shape::Regions,
         warnings: Vec::new(),
-    })
+    };
+    Ok((plan, Beside::default()))
 }
 
 /// Reads the quasi-identifiers that the register has. Those it lacks are unknown to its owner.
@@ -213,16 +342,20 @@ fn read_register(path: &Path, plan: &mut Plan, options: &Options<'_>) -> Result<
         plan.warnings.push(format!("the register lacks `{names}`: people are matched by the other quasi-identifiers"));
     }
     options.watcher.phase("reading the register");
+    let weights = header.iter().filter(|name| *name == PEOPLE && !shared.contains(name)).cloned();
+    let shared: Vec<String> = shared.iter().cloned().chain(weights).collect();
     columns::read(path, &ReadOptions::default(), Some(&shared), &|done, total| options.watcher.at(done, total))
 }
 
 /// How many people of the register fit each class, by the quasi-identifiers that the register has.
 fn locate(release: &Release, register: &columns::Columns, warnings: &mut Vec<String>) -> Result<Vec<u64>, Problems> {
+    let register = to_register(register, &[])?;
     for attribute in &release.quasi {
-        let Ok(c) = column(register, &attribute.name) else { continue };
+        let Some(c) = register.columns.iter().find(|c| c.name == attribute.name) else { continue };
         let known = |v: &str| attribute.taxonomy.find(v).is_some() || attribute.taxonomy.leaf_below(v).is_some();
-        let outside: Vec<bool> = c.values.iter().map(|v| !known(v)).collect();
-        let people = c.codes.iter().filter(|&&code| outside[code as usize]).count();
+        let outside: Vec<bool> = c.texts.iter().map(|v| !known(v)).collect();
+        let rows = c.codes.iter().enumerate().filter(|(_, code)| outside[**code as usize]);
+        let people: u64 = rows.map(|(row, _)| register.people_of(row)).sum();
         if people > 0 {
             let name = &attribute.name;
             warnings.push(format!(
@@ -230,7 +363,6 @@ fn locate(release: &Release, register: &columns::Columns, warnings: &mut Vec<Str
             ));
         }
     }
-    let register = to_register(register, &[])?;
     if release.shape == Shape::Representatives {
         // Nobody is a centroid: people belong to the nearest one.
         let found = scumble::attack::locate(release, &register);
@@ -285,6 +417,7 @@ fn answer(
         models: measured(release),
         keeps: (!promises.is_empty()).then(|| judgements.iter().all(|j| j.holds)),
         promises,
+        persons: None,
         reasons,
         freeform,
         risk: Risks::from(&risk),

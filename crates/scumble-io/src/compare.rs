@@ -3,16 +3,15 @@
 
 use crate::answer::{Model, Reason, Risks, VERSION};
 use crate::publisher::{Carried, Clock, How, Watcher, base_of, carry_out, read_policy, write_whole};
+use crate::query::errors_as_read;
 use scumble::catalogue::{METRICS, did_you_mean};
 use scumble::picture::{Point, comparison};
 use scumble::policy::Policy;
 use scumble::problem::{Problem, Problems};
-use scumble::query::{Bound, Errors, Generator, Query, errors, parse_workload};
-use scumble::release::Release;
+use scumble::query::{Errors, Generator, Query, parse_workload};
 use scumble::risk::assess;
 use scumble::table::{Attribute, Table};
 use serde::Serialize;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -125,9 +124,9 @@ pub fn compare(paths: &[PathBuf], options: &Options<'_>) -> Result<Compared, Pro
         let table = &carried.extract.table;
         let queries = queries.get_or_insert_with(|| random(table, &shared, options));
         options.watcher.phase("asking queries");
-        let asked = ask(&carried, queries).map_err(|mut problem| {
-            problem.message = format!("`{}`: {}", path.display(), problem.message);
-            problem
+        let asked = errors_as_read(&carried, queries).map_err(|mut problems| {
+            problems.0.iter_mut().for_each(|p| p.message = format!("`{}`: {}", path.display(), p.message));
+            problems
         })?;
         let Carried { made, answer, .. } = carried;
         rows.push(Row {
@@ -180,18 +179,6 @@ pub fn read_workload(path: &Path) -> Result<Vec<Query>, Problems> {
     let text = std::fs::read_to_string(path)
         .map_err(|e| Problem::new(format!("workload `{name}` cannot be read: {}", crate::describe(&e))))?;
     parse_workload(&name, &text)
-}
-
-fn ask(carried: &Carried, queries: &[Query]) -> Result<Option<Errors>, Problem> {
-    let Some(made) = carried.made.as_ref().filter(|_| !queries.is_empty()) else { return Ok(None) };
-    let mut table = Cow::Borrowed(&carried.extract.table);
-    let bound = queries.iter().map(|q| q.bind(&table.quasi, &table.sensitive)).collect::<Result<Vec<Bound>, _>>()?;
-    let mut release = Cow::Borrowed(&made.release);
-    if bound.iter().any(Bound::joins_sensitive) && !carried.policy.joins_sensitive() {
-        table.to_mut().join_sensitive();
-        release = Cow::Owned(Release::of(&table, &made.form));
-    }
-    Ok(Some(errors(&bound, &table, &release)))
 }
 
 /// Loss against risk. Where the metric says nothing about some release, all are drawn by the error of the queries.

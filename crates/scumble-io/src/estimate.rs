@@ -2,7 +2,7 @@
 
 use crate::answer::VERSION;
 use crate::columns;
-use crate::release::manifest;
+use crate::release::{folder, manifest};
 use scumble::catalogue::did_you_mean;
 use scumble::exact::Ratio;
 use scumble::perturb;
@@ -57,7 +57,7 @@ pub fn estimate(folder: &Path, column: &str) -> Result<Estimated, Problems> {
     };
     let options = manifest::read_options(&m);
     let names = [column.to_owned()];
-    let read = columns::read(&folder.join(&m.data.file), &options, Some(&names), &|_, _| ())?;
+    let read = columns::read(&folder::file(folder, &m.data.file)?, &options, Some(&names), &|_, _| ())?;
     let Some(c) = read.columns.first() else {
         return Err(Problem::new(format!("the data have no column `{column}`")).into());
     };

@@ -16,7 +16,7 @@ mod role;
 mod singling;
 
 use crate::answer::VERSION;
-use crate::columns::{Dialect, ReadOptions};
+use crate::columns::{Column, Dialect, ReadOptions};
 use crate::origin;
 use profile::Profile;
 use rayon::prelude::*;
@@ -277,4 +277,20 @@ fn alone(profiles: &mut [Profile], columns: &[usize]) -> u64 {
     let mut counts = vec![0u32; firsts.len()];
     numbers.iter().for_each(|&n| counts[n as usize] += 1);
     counts.iter().filter(|&&n| n == 1).count() as u64
+}
+
+/// The names of those columns that look as if they named people: most records have a value of their own, and it is no
+/// quantity, or the column is called so.
+pub(crate) fn identifiers(columns: Vec<Column>, rows: u64) -> Vec<String> {
+    let names: Vec<String> = columns.iter().map(|c| c.name.clone()).collect();
+    let mut found = Vec::new();
+    for (column, hint) in columns.into_iter().zip(role::hints(&names)) {
+        let profile = Profile::of(column, &[String::new()], hint, false);
+        // A name alone is not enough: the name of a ward is shared by many.
+        let tells_apart = 2 * profile.distinct >= rows.saturating_sub(profile.missing);
+        if tells_apart && role::suggest(&profile, rows).role == Role::Identifier {
+            found.push(profile.name);
+        }
+    }
+    found
 }

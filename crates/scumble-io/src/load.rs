@@ -7,6 +7,7 @@
 use crate::answer::VERSION;
 use crate::columns::{self, Column, Columns};
 use crate::publisher::{Clock, Watcher};
+use crate::release::folder;
 use crate::release::manifest::{self, Manifest};
 use crate::release::reader::must_be_release;
 use crate::{postgres, sqlite};
@@ -135,7 +136,8 @@ fn read(m: &Manifest, folder: &Path, watcher: &dyn Watcher) -> Result<Vec<(&'sta
     }
     let mut files = Vec::new();
     for (stem, file, sha256) in wanted {
-        let mut read = columns::read(&folder.join(file), &options, None, &|done, total| watcher.at(done, total))?;
+        let mut read =
+            columns::read(&folder::file(folder, file)?, &options, None, &|done, total| watcher.at(done, total))?;
         if read.sha256.as_ref() != Some(sha256) {
             let message = format!("`{}` is not the file that was published", folder.join(file).display());
             let hint = "its hash differs from the manifest's: take the release from where it was published";

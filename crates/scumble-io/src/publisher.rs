@@ -3,11 +3,13 @@
 //! Nothing is believed: what the algorithm made is judged by the core, and what was written is read back, compared with
 //! what was judged, and judged once more, before the folder gets its name.
 
-use crate::answer::{Groups, Model, Perturbed, Published, Reason, Record, VERSION, exposed_header};
+use crate::answer::{Perturbed, Published, Reason, Record, VERSION, exposed_header};
 use crate::engine::{self, Engine};
 use crate::gatekeeper::Gatekeeper;
 use crate::levels;
+use crate::release::account::Account;
 use crate::release::manifest;
+use crate::release::recipient::{self, nothing_else};
 use crate::release::writer::Job;
 use crate::repair;
 use crate::source::{self, Extract, Source, beside};
@@ -16,7 +18,7 @@ use scumble::algorithm::Stopped;
 use scumble::picture;
 use scumble::policy::Policy;
 use scumble::problem::{Problem, Problems};
-use scumble::publish::{Judgement, Made, Outcome, judged, make, measure};
+use scumble::publish::{Made, Outcome, judge, judged, make, measure};
 use scumble::release::{Release, Shape};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -109,8 +111,11 @@ impl Clock {
 pub(crate) struct Carried {
     pub policy: Policy,
     pub extract: Extract,
-    /// The release, unless it was refused; the answer says why.
+    /// The release, unless it was refused; the answer says why. Its judgements are those of `read`.
     pub made: Option<Box<Made>>,
+    /// The release as its recipients will read it, if there is one.
+    pub read: Option<Release>,
+    /// What is to be answered. Its figures are put there by [`Carried::tell`], all at once.
     pub answer: Published,
     pub seed: u64,
     /// The records whose people the gate found exposed.
@@ -178,7 +183,7 @@ pub(crate) fn carry_out_on(
         made.release.counted = Some(sizes);
     }
     clock.lap("anonymize");
-    let mut carried = Carried::new(policy, extract, outcome, seed, all);
+    let mut carried = Carried::new(policy, extract, outcome, seed, all)?;
     carried.answer.engine = engine.map(Engine::report);
     clock.lap("judge");
     carried.answer.seconds = clock.seconds.clone();
@@ -258,9 +263,16 @@ fn attempt(path: &Path, options: &Options<'_>) -> Result<Option<Published>, Prob
 }
 
 impl Carried {
-    /// What came of a policy. Everything that the answer says about the release is measured on this release.
-    pub(crate) fn new(policy: Policy, extract: Extract, outcome: Outcome, seed: u64, all: bool) -> Carried {
-        let mut answer = Published {
+    /// What came of a policy. Everything that the answer says about the release is measured on this release,
+    /// as its recipients will read it.
+    pub(crate) fn new(
+        policy: Policy,
+        extract: Extract,
+        outcome: Outcome,
+        seed: u64,
+        all: bool,
+    ) -> Result<Carried, Problems> {
+        let answer = Published {
             version: VERSION,
             outcome: "refused",
             release: String::new(),
@@ -282,24 +294,43 @@ impl Carried {
             engine: None,
             seconds: BTreeMap::new(),
         };
-        let made = match outcome {
-            Outcome::Made(made) => {
-                answer.rows = made.release.records();
-                answer.classes = made.release.sizes().iter().map(|(_, n)| n).sum();
-                answer.groups = Groups::of(&made.release);
-                answer.suppressed = made.release.suppressed;
-                answer.models = models(&policy, &made.release, &made.judgements);
-                answer.warnings.extend_from_slice(made.form.notes());
-                let truth = (extract.large.is_none() && extract.outside.is_empty()).then_some(&extract.table);
-                answer.utility = measure(truth, &made, policy.k(), all).into_iter().collect();
-                Some(made)
-            }
-            Outcome::Refused(reasons) => {
-                answer.reasons = reasons.iter().map(Reason::from).collect();
-                None
-            }
-        };
-        Carried { policy, extract, made, answer, seed, exposed: Vec::new() }
+        let mut carried = Carried { policy, extract, made: None, read: None, answer, seed, exposed: Vec::new() };
+        match outcome {
+            Outcome::Made(made) => carried.take(made)?,
+            Outcome::Refused(reasons) => carried.answer.reasons = reasons.iter().map(Reason::from).collect(),
+        }
+        carried.tell(all);
+        Ok(carried)
+    }
+
+    /// Takes what was made for the release, if it keeps every promise as its recipients will read it; otherwise the answer
+    /// says which it breaks. A label may stand for more than the records under it, so this may be told apart from what
+    /// the algorithm saw.
+    fn take(&mut self, mut made: Box<Made>) -> Result<(), Problems> {
+        (self.made, self.read) = (None, None);
+        let described = manifest::described(&self.policy, &self.extract, &made.release)?;
+        let requirements = &self.policy.requirements;
+        let read = recipient::as_read(&made.release, &described, requirements, &nothing_else)?;
+        let judgements = judge(&read, requirements).map_err(Problems)?;
+        let broken = requirements.iter().zip(&judgements).filter(|(_, j)| !j.holds);
+        self.answer.reasons = broken.map(|(r, j)| Reason { message: j.words(r.name), hint: None }).collect();
+        self.answer.warnings.extend_from_slice(made.form.notes());
+        if self.answer.reasons.is_empty() {
+            made.judgements = judgements;
+            (self.made, self.read) = (Some(made), Some(read));
+        }
+        Ok(())
+    }
+
+    /// Puts the figures of the release into the answer, in place of any that are there; with metrics that take long if
+    /// `all` are wanted.
+    fn tell(&mut self, all: bool) {
+        let Some((made, read)) = self.made.as_ref().zip(self.read.as_ref()) else { return };
+        // Metrics that compare with the truth need the table here.
+        let here = self.extract.large.is_none() && self.extract.outside.is_empty();
+        let truth = here.then_some(&self.extract.table);
+        let utility = measure(truth, made, self.policy.k(), all).into_iter().collect();
+        Account::of(&self.policy, (read, &made.judgements), utility).tell(&mut self.answer);
     }
 
     /// Whether the gate lets it pass; the answer says what it saw.
@@ -324,12 +355,10 @@ impl Carried {
         options: &Options<'_>,
         mut clock: Clock,
     ) -> Result<Option<Published>, Problems> {
-        let Carried { policy, extract, made, mut answer, seed, .. } = self;
-        let Some(made) = made else { return Ok(Some(answer)) };
+        let Carried { policy, extract, made, read, mut answer, seed, .. } = self;
+        let Some((made, mut read)) = made.zip(read) else { return Ok(Some(answer)) };
+        let mut judgements = made.judgements.clone();
         answer.outcome = if options.dry_run { "would publish" } else { "published" };
-        if options.show_values {
-            answer.models.iter_mut().zip(&made.judgements).for_each(|(m, j)| m.show_person(&made.release, j));
-        }
         let picture = options.picture.as_ref().map(|(file, names)| draw(&policy, &made.release, file, names.as_ref()));
         let picture = picture.transpose()?;
         if !options.dry_run {
@@ -340,18 +369,23 @@ impl Carried {
             let seeded = (seed, options.seed.is_some());
             let announced = keeper.announce((&policy, text), new.as_ref(), &made, &answer, target, seeded)?;
             let id = announced.as_ref().map(|a| a.id.clone());
-            let job = Job { policy: &policy, extract: &extract, made: &made, answer: &answer, id, options };
+            let (gate, utility) = (&answer.gate, &answer.utility);
+            let job =
+                Job { policy: &policy, extract: &extract, made: &made, expected: &read, utility, gate, id, options };
             let written = job.write(target, seed, &mut clock);
+            if let (Some(announced), Err(problems)) = (&announced, &written) {
+                keeper.abandon(announced, problems);
+            }
+            let written = written?;
+            written.account.tell(&mut answer);
+            (read, judgements) = (written.release, written.judgements);
             if let Some(announced) = &announced {
-                if let Err(problems) = &written {
-                    keeper.abandon(announced, problems);
-                }
-                written?;
                 let entry = keeper.confirm(announced, target).map_err(|problems| unconfirmed(target, problems))?;
                 answer.recorded = keeper.name().map(|ledger| Record { ledger, entry });
-            } else {
-                written?;
             }
+        }
+        if options.show_values {
+            answer.models.iter_mut().zip(&judgements).for_each(|(m, j)| m.show_person(&read, j));
         }
         picture.map_or(Ok(()), Whole::finish)?;
         answer.engine = options.engine.map(Engine::report);
@@ -386,10 +420,6 @@ fn replaceable(target: &Path) -> Result<(), Problems> {
 
 fn system_seed() -> Result<u64, Problems> {
     getrandom::u64().map_err(|e| Problem::new(format!("the system gives no randomness: {e}")).into())
-}
-
-pub(crate) fn models(policy: &Policy, release: &Release, judgements: &[Judgement]) -> Vec<Model> {
-    policy.requirements.iter().zip(judgements).map(|(r, j)| Model::of(release, r, j)).collect()
 }
 
 /// The indices of the two quasi-identifiers of a picture: those named, or the first two.

@@ -410,7 +410,7 @@ impl Search<'_> {
         let mut extract = self.source.clone().extract(&mut policy, self.seed, past)?;
         extract.left_out = left_out;
         let outcome = judged(&extract.table, form, &policy.requirements);
-        let carried = Carried::new(policy, extract, outcome, self.seed, false);
+        let carried = Carried::new(policy, extract, outcome, self.seed, false)?;
         Ok(carried.made.is_some().then_some(carried))
     }
 

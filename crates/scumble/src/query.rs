@@ -305,6 +305,19 @@ impl Admitted {
 }
 
 impl Query {
+    /// The values that conditions name and these attributes do not know. A number or a date always has a place.
+    pub fn unknown_values(&self, quasi: &[Attribute], sensitive: &[Attribute]) -> Vec<String> {
+        let mut unknown = Vec::new();
+        for condition in &self.conditions {
+            let attribute = quasi.iter().chain(published(sensitive)).find(|a| a.name == condition.attribute);
+            let (Some(attribute), Test::In(values)) = (attribute, &condition.test) else { continue };
+            let has_places = matches!(attribute.taxonomy.scale(), Scale::Number { .. } | Scale::Date);
+            let is_unknown = |value: &&String| !has_places && named(&attribute.taxonomy, value).is_none();
+            unknown.extend(values.iter().filter(is_unknown).cloned());
+        }
+        unknown
+    }
+
     /// Understands the conditions by these attributes. Only published attributes can be asked about.
     pub fn bind(&self, quasi: &[Attribute], sensitive: &[Attribute]) -> Result<Bound, Problem> {
         let mut bound = Bound { quasi: Vec::new(), sensitive: Vec::new() };
@@ -429,13 +442,19 @@ pub fn errors(queries: &[Bound], table: &Table, release: &Release) -> Errors {
     let records = table.records();
     let one =
         |query: &Bound| relative_error(query.count(table), query.translate(table, release).estimate(release), records);
-    let mut all: Vec<f64> = queries.par_iter().map(one).collect();
-    all.sort_unstable_by(f64::total_cmp);
-    // The smallest error that so large a share of the queries keeps to.
-    let quantile = |share: f64| match all.len() {
-        0 => 0.0,
-        n => all[((share * n as f64).ceil() as usize).clamp(1, n) - 1],
-    };
-    let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
-    Errors { queries: all.len(), median: quantile(0.5), p90: quantile(0.9), mean }
+    Errors::of(queries.par_iter().map(one).collect())
+}
+
+impl Errors {
+    /// The summary of the errors of single queries.
+    pub fn of(mut all: Vec<f64>) -> Errors {
+        all.sort_unstable_by(f64::total_cmp);
+        // The smallest error that so large a share of the queries keeps to.
+        let quantile = |share: f64| match all.len() {
+            0 => 0.0,
+            n => all[((share * n as f64).ceil() as usize).clamp(1, n) - 1],
+        };
+        let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
+        Errors { queries: all.len(), median: quantile(0.5), p90: quantile(0.9), mean }
+    }
 }

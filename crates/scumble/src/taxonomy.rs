@@ -57,14 +57,14 @@ pub struct Taxonomy {
 
 impl Taxonomy {
     /// A flat taxonomy over any texts, even such as are written like groups of values: for what is counted and never
-    /// published.
-    pub(crate) fn unpublished(texts: Vec<String>) -> Taxonomy {
+    /// published, and for tables whose texts are only told apart.
+    pub fn unpublished(texts: Vec<String>) -> Taxonomy {
         grow(Scale::Nominal, texts, Vec::new(), false, 1, |_, _| Cow::Borrowed("(anything)"))
     }
 
     /// A taxonomy of a recoding's own: groups of leaves with their labels, and above them a root that is not published.
     /// `exceptions` are as in [`Taxonomy::exceptions`].
-    pub(crate) fn of_groups(groups: Vec<(String, Vec<String>)>, exceptions: Vec<(String, Vec<String>)>) -> Taxonomy {
+    pub fn of_groups(groups: Vec<(String, Vec<String>)>, exceptions: Vec<(String, Vec<String>)>) -> Taxonomy {
         let labels: Vec<&str> =
             groups.iter().flat_map(|(label, leaves)| leaves.iter().map(|_| label.as_str())).collect();
         let leaves: Vec<String> = groups.iter().flat_map(|(_, leaves)| leaves).cloned().collect();

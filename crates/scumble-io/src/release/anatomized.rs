@@ -200,7 +200,7 @@ impl Tables<'_> {
 }
 
 /// What covers the records.
-fn region(quasi: &[Attribute], records: &[GroupedRecords]) -> Vec<Run> {
+pub(crate) fn region(quasi: &[Attribute], records: &[GroupedRecords]) -> Vec<Run> {
     let cover = |(i, a): (usize, &Attribute)| {
         let codes = || records.iter().map(|r| r.codes[i]);
         a.taxonomy.cover(Run::new(codes().min().unwrap_or(0), codes().max().unwrap_or(0)))

@@ -4,7 +4,9 @@
 //! what was measured, never that the data are anonymous in the sense of any law. What only the publisher can know, because
 //! it takes the ledger, is in it as the publisher's word and is said to be so.
 
-use crate::answer::{Model, Number, Passage, VERSION};
+use super::folder;
+use super::manifest::{Manifest, Method};
+use crate::answer::{Model, Number, Passage};
 use crate::ledger::Verdict;
 use scumble::exact::Ratio;
 use scumble::gate::Gate;
@@ -17,6 +19,9 @@ use std::path::Path;
 
 /// Name of the file.
 pub const FILE: &str = "certificate.json";
+
+/// Version of the format. Since 2 it is bound to the roles of the columns.
+pub const VERSION: u32 = 2;
 
 /// The certificate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,7 +37,12 @@ pub struct Certificate {
     pub release: Option<String>,
     /// SHA-256 of every file of the release but this one.
     pub files: BTreeMap<String, String>,
-    /// Promises with measured values.
+    /// The roles that the figures are for, column by column. Whoever calls a column insensitive keeps it out of every
+    /// figure.
+    pub columns: Vec<ColumnRole>,
+    /// How the release was made.
+    pub algorithm: Method,
+    /// Promises with their parameters and measured values: those of the manifest.
     pub models: Vec<Model>,
     /// What follows from the published data.
     #[serde(flatten)]
@@ -40,6 +50,22 @@ pub struct Certificate {
     /// What the release tells together with earlier ones: the publisher's word.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub linkability: Option<Linkability>,
+}
+
+/// The role of a column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnRole {
+    /// The column.
+    pub name: String,
+    /// Its role.
+    pub role: String,
+}
+
+impl ColumnRole {
+    /// The roles of the columns of a release.
+    pub fn all(manifest: &Manifest) -> Vec<ColumnRole> {
+        manifest.columns.iter().map(|c| ColumnRole { name: c.name.clone(), role: c.role.clone() }).collect()
+    }
 }
 
 /// What follows from the published data alone.
@@ -128,9 +154,8 @@ impl Certificate {
     /// The certificate of a release whose files have these hashes.
     pub(crate) fn new(
         release: &Release,
-        id: Option<String>,
+        manifest: &Manifest,
         files: BTreeMap<String, String>,
-        models: Vec<Model>,
         gate: (&Gate, &[Passage]),
     ) -> Certificate {
         let (gate, passages) = gate;
@@ -144,9 +169,11 @@ impl Certificate {
             version: VERSION,
             made_by: format!("scumble {}", env!("CARGO_PKG_VERSION")),
             statement: STATEMENT.into(),
-            release: id,
+            release: manifest.id.clone(),
             files,
-            models,
+            columns: ColumnRole::all(manifest),
+            algorithm: manifest.algorithm.clone(),
+            models: manifest.models.clone(),
             measured: Measured::of(release),
             linkability,
         }
@@ -154,20 +181,31 @@ impl Certificate {
 
     /// Reads the certificate of a release's folder.
     pub fn read(folder: &Path) -> Result<Certificate, Problems> {
-        let path = folder.join(FILE);
-        let text = std::fs::read_to_string(&path).map_err(|e| {
-            Problem::new(format!("`{}` cannot be read: {}", path.display(), crate::describe(&e)))
-                .hint("give the folder of a release that was made with a certificate")
-        })?;
-        let certificate: Certificate = serde_json::from_str(&text)
-            .map_err(|e| Problem::new(format!("`{}`, line {}: not a certificate: {e}", path.display(), e.line())))?;
-        if certificate.version > VERSION {
-            let message =
-                format!("`{}` has version {}, newer than this scumble knows", path.display(), certificate.version);
-            return Err(Problem::new(message).hint("use a newer scumble").into());
+        let path = folder::file(folder, FILE)?;
+        let text = std::fs::read_to_string(&path)
+            .map_err(|e| Problem::new(format!("`{}` cannot be read: {}", path.display(), crate::describe(&e))))?;
+        let wrong = |e: serde_json::Error| {
+            Problem::new(format!("`{}`, line {}: not a certificate: {e}", path.display(), e.line()))
+        };
+        let version: Versioned = serde_json::from_str(&text).map_err(wrong)?;
+        if version.version != VERSION {
+            let message = format!(
+                "`{}` has version {}; this scumble checks certificates of version {VERSION}",
+                path.display(),
+                version.version
+            );
+            let hint =
+                if version.version > VERSION { "use a newer scumble" } else { "have the release published again" };
+            return Err(Problem::new(message).hint(hint).into());
         }
-        Ok(certificate)
+        serde_json::from_str(&text).map_err(|e| wrong(e).into())
     }
+}
+
+/// What every version of a certificate says.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
 }
 
 /// What was in force; a limit on belief that follows from the models is told by attribute.

@@ -4,6 +4,9 @@
 //! and the hash of the data file. It holds no leaf of a generated taxonomy, because those are values of the extract,
 //! and no seed, because with it the shuffling could be undone.
 
+use super::account::Account;
+use super::folder;
+use super::recipient::{Described, Wanted};
 use crate::answer::{Groups, Model};
 use crate::columns::ReadOptions;
 use crate::source::Extract;
@@ -12,7 +15,7 @@ use scumble::freeform::{Observability, Sensitivity, Specification};
 use scumble::policy::Policy;
 use scumble::problem::{Problem, Problems};
 use scumble::release::{Release, Shape};
-use scumble::table::Role;
+use scumble::table::{Attribute, Role, published};
 use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,6 +24,9 @@ use std::sync::Arc;
 
 /// Name of the file.
 pub const FILE: &str = "manifest.json";
+
+/// Version of the format. Since 2 a sibling recoding of a generated taxonomy keeps its rule.
+pub const VERSION: u32 = 2;
 
 /// The manifest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -264,8 +270,15 @@ pub struct Method {
 
 /// A taxonomy that was given, not generated, goes with the release: under this path.
 pub fn taxonomy_path(column: &str) -> String {
-    let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
-    format!("taxonomies/{}.csv", column.chars().map(safe).collect::<String>())
+    let mut name = String::new();
+    for c in column.chars() {
+        match c {
+            c if c.is_alphanumeric() || matches!(c, '-' | '_') => name.push(c),
+            // By its number, so that no two columns share a file.
+            c => name.push_str(&format!("~{:x}~", u32::from(c))),
+        }
+    }
+    format!("taxonomies/{name}.csv")
 }
 
 impl TaxonomyNote {
@@ -311,6 +324,29 @@ pub fn is_given(rule: &Rule) -> bool {
     matches!(rule, Rule::File { .. } | Rule::Nested(Tree { .. }))
 }
 
+/// The taxonomies that go with a release, with the columns they are of.
+pub(crate) fn shipped(policy: &Policy, release: &Release) -> Vec<(String, Vec<Vec<String>>)> {
+    let rule = |name: &str| policy.attributes.iter().find(|a| a.name == name)?.taxonomy.as_ref();
+    let attributes = release.quasi.iter().chain(published(&release.sensitive));
+    let given = attributes.filter(|a| rule(&a.name).is_some_and(is_given));
+    given.map(|a| (a.name.clone(), a.taxonomy.rows())).collect()
+}
+
+/// What a recipient will be told of the columns of a release.
+pub(crate) fn described(policy: &Policy, extract: &Extract, release: &Release) -> Result<Described, Problems> {
+    let notes = column_notes(policy, extract, release);
+    let mut rows: BTreeMap<String, Vec<Vec<String>>> = shipped(policy, release).into_iter().collect();
+    let mut wanted = |a: &Attribute| -> Result<Wanted, Problems> {
+        let note = notes.iter().find(|c| c.name == a.name).and_then(ColumnNote::wanted);
+        let w = note.ok_or_else(|| Problem::new(format!("column `{}` cannot be described", a.name)))?;
+        let is_file = matches!(w.rule, Some(Rule::File { .. }));
+        Ok(Wanted { rows: rows.remove(&a.name).filter(|_| is_file), ..w })
+    };
+    let quasi = release.quasi.iter().map(&mut wanted).collect::<Result<_, _>>()?;
+    let sensitive = published(&release.sensitive).iter().map(&mut wanted).collect::<Result<_, _>>()?;
+    Ok(Described { quasi, sensitive, outside: !extract.outside.is_empty() })
+}
+
 /// Whether the release writes a quasi-identifier in groups of values of its own, which go with it as a file if they were given.
 pub fn is_own(extract: &Extract, release: &Release, name: &str) -> bool {
     let pairs = extract.table.quasi.iter().zip(&release.quasi);
@@ -326,11 +362,11 @@ pub fn column_notes(policy: &Policy, extract: &Extract, release: &Release) -> Ve
         let taxonomy = match a.and_then(|a| a.taxonomy.as_ref()) {
             // Values that stand for others generalize no further.
             Some(_) if role.is_generalized() && release.shape == Shape::Representatives => Some(TaxonomyNote::Flat),
-            Some(rule) if is_own(extract, release, name) => Some(match is_given(rule) {
-                true => TaxonomyNote::File { path: taxonomy_path(name), ordered: false },
-                // A file would list values of the data.
-                false => TaxonomyNote::Flat,
-            }),
+            // Groups of siblings of a file or a tree are written out; of a generated taxonomy a file would list values of
+            // the data, so its rule and the exceptions say what a label stands for.
+            Some(rule) if is_own(extract, release, name) && is_given(rule) => {
+                Some(TaxonomyNote::File { path: taxonomy_path(name), ordered: false })
+            }
             rule => rule.map(|rule| TaxonomyNote::of(name, rule)),
         };
         // What is said of single values means nothing where others stand in their place.
@@ -357,6 +393,13 @@ pub fn shape_name(shape: Shape) -> String {
 }
 
 impl ColumnNote {
+    /// How its values are to be understood, without the rows of a file; `None` if the note is not one of ours.
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
+        let rule = self.taxonomy.as_ref().map(|note| note.rule().ok_or(())).transpose().ok()?;
+        let freeform = self.freeform.as_ref().map(|note| note.specification().ok_or(())).transpose().ok()?;
+        Some(Wanted { rule, freeform, exceptions: self.exceptions.clone(), ..Wanted::named(&self.name) })
+    }
+
     /// Whether the release shows its values generalized.
     pub fn is_generalized(&self) -> bool {
         Role::ALL.iter().any(|(name, role)| *name == self.role && role.is_generalized())
@@ -364,6 +407,39 @@ impl ColumnNote {
 }
 
 impl Manifest {
+    /// Says what was read: figures, hashes and numbers of lines.
+    pub(crate) fn tell(&mut self, account: &Account, hashes: &[(String, u64)]) {
+        self.classes = account.classes;
+        self.suppressed = account.suppressed;
+        self.models = account.models.iter().map(Model::public).collect();
+        self.utility = account.public_utility();
+        let anatomized = self.anatomized.as_mut().zip(account.groups).map(|(a, groups)| {
+            a.groups = groups;
+            let third = a.counterfeits.as_mut().map(|c| (&mut c.rows, &mut c.sha256));
+            [Some((&mut a.rows, &mut a.sha256)), third]
+        });
+        let others = anatomized.into_iter().flatten().flatten();
+        let files = std::iter::once((&mut self.data.rows, &mut self.data.sha256)).chain(others);
+        for ((rows, sha256), (hash, lines)) in files.zip(hashes) {
+            (*rows, *sha256) = (*lines, hash.clone());
+        }
+    }
+
+    /// The columns of the file of records, in order.
+    pub fn records_columns(&self) -> Vec<String> {
+        let shown = |c: &&ColumnNote| self.anatomized.is_none() || c.role != Role::Sensitive.name();
+        let columns = self.columns.iter().filter(shown).map(|c| c.name.clone());
+        columns.chain(self.anatomized.as_ref().map(|a| a.group.clone())).collect()
+    }
+
+    /// The taxonomies that go with the release.
+    pub fn taxonomies(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().filter_map(|c| match &c.taxonomy {
+            Some(TaxonomyNote::File { path, .. }) => Some(path.as_str()),
+            _ => None,
+        })
+    }
+
     /// The data files with their hashes.
     pub fn files(&self) -> Vec<(&str, &str)> {
         let mut files = vec![(self.data.file.as_str(), self.data.sha256.as_str())];
@@ -399,21 +475,23 @@ pub fn sha256(folder: &Path) -> Result<String, Problems> {
 
 /// Reads the manifest of a release's folder.
 pub fn read(folder: &Path) -> Result<Manifest, Problems> {
-    let path = folder.join(FILE);
+    let path = folder::file(folder, FILE)?;
     let text = std::fs::read_to_string(&path)
         .map_err(|e| Problem::new(format!("`{}` cannot be read: {}", path.display(), crate::describe(&e))))?;
     let manifest: Manifest = serde_json::from_str(&text).map_err(|e| {
         Problem::new(format!("`{}`, line {}: not a manifest: {e}", path.display(), e.line()))
             .hint("is this the folder of a release?")
     })?;
-    if manifest.version > crate::answer::VERSION {
-        return Err(Problem::new(format!(
-            "`{}` has version {}, newer than this scumble knows",
-            path.display(),
-            manifest.version
-        ))
-        .hint("use a newer scumble")
-        .into());
+    if manifest.version > VERSION {
+        let message = format!("`{}` has version {}, newer than this scumble knows", path.display(), manifest.version);
+        return Err(Problem::new(message).hint("use a newer scumble").into());
+    }
+    let names: Vec<&str> = manifest.files().into_iter().map(|(name, _)| name).chain(manifest.taxonomies()).collect();
+    if let Some(name) = names.into_iter().find(|name| !folder::is_plain(name)) {
+        let message = format!("`{}` names the file `{name}`, which is outside the folder", path.display());
+        return Err(Problem::new(message)
+            .hint("the manifest was edited; take the release from where it was published")
+            .into());
     }
     Ok(manifest)
 }

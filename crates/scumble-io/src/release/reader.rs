@@ -4,7 +4,9 @@
 //! table is read by the same code, with a policy or the names of its columns in place of the manifest.
 
 use super::anatomized::{Tables, Told};
+use super::folder;
 use super::manifest::{self, ColumnNote, Manifest};
+use super::recipient::{self, Named, Wanted, nothing_else};
 use crate::answer::Reason;
 use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::engine::{Asked, Engine, What};
@@ -17,7 +19,7 @@ use scumble::algorithm::Requirement;
 use scumble::catalogue::{Kind, MODELS, Parameter, Parameters};
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::encode::{encode, encode_guard};
-use scumble::freeform::{Specification, attach};
+use scumble::freeform::attach;
 use scumble::model::Concern;
 use scumble::policy::{AttributePolicy, Policy, Source};
 use scumble::problem::{Problem, Problems};
@@ -34,17 +36,6 @@ pub struct Labelled<'a> {
 }
 
 impl<'a> Labelled<'a> {
-    /// Understands every text of the column by the attribute's taxonomy. The error is the number of unknown texts.
-    pub fn parse(column: &'a Column, attribute: &Attribute) -> Result<Labelled<'a>, usize> {
-        let runs: Vec<Option<Run>> = column.values.iter().map(|text| attribute.taxonomy.parse(text)).collect();
-        let unknown = runs.iter().filter(|r| r.is_none()).count();
-        if unknown > 0 {
-            Err(unknown)
-        } else {
-            Ok(Labelled { codes: &column.codes, runs: runs.into_iter().flatten().collect() })
-        }
-    }
-
     /// The run of a record.
     pub fn run(&self, record: usize) -> Run {
         self.runs[self.codes[record] as usize]
@@ -123,14 +114,6 @@ fn count_values(class_of: &[u32], classes: usize, s: &Labelled<'_>, weights: Opt
     per_class
 }
 
-/// A column and how its values are to be understood.
-pub(crate) struct Wanted {
-    pub name: String,
-    pub rule: Option<Rule>,
-    pub rows: Option<Vec<Vec<String>>>,
-    pub freeform: Option<Specification>,
-}
-
 /// Where the data are and what the columns mean.
 pub(crate) struct Plan {
     pub what: &'static str,
@@ -140,10 +123,14 @@ pub(crate) struct Plan {
     pub sensitive: Vec<Wanted>,
     /// Columns that say what people want guarded; only a table that was not published has them.
     pub guards: Vec<String>,
+    /// Columns that are read to be looked at, and are no part of any class.
+    pub beside: Vec<String>,
     pub missing: Vec<String>,
     pub requirements: Vec<Requirement>,
     /// Hash of the data file when it was published, if the manifest tells.
     pub sha256: Option<String>,
+    /// The columns that the data file must have, if the manifest tells.
+    pub columns: Option<Vec<String>>,
     /// The tables of the sensitive values and of counterfeits, and their folder, if the release is anatomized.
     pub anatomized: Option<(PathBuf, manifest::Anatomized)>,
     /// What the quasi-identifiers tell.
@@ -161,28 +148,59 @@ pub(crate) struct Files {
 
 /// Reads what is to be understood.
 pub(crate) fn read_tables(plan: &Plan, engine: Option<&dyn Engine>, watcher: &dyn Watcher) -> Result<Files, Problems> {
-    let progress = |done, total| watcher.at(done, total);
-    let read = |source: &Source, names: Vec<String>| {
-        let Some(engine) = engine else { return origin::read(source, &plan.read, Some(&names), &progress) };
-        let file = origin::file(source)?;
-        let counted = engine.count(file, &plan.read, &names, What::Table, watcher)?;
-        Ok(Columns { sha256: plan.read.hash.then(|| columns::sha256(file)).transpose()?, ..counted })
-    };
-    // Of a file with a line for every group there is nothing to be counted.
-    let read_small = |file: &Path, names: Vec<String>| columns::read(file, &plan.read, Some(&names), &progress);
+    must_have_columns(plan, engine)?;
     let names = |wanted: &[Wanted]| wanted.iter().map(|w| w.name.clone()).collect::<Vec<String>>();
     let (quasi, sensitive) = (names(&plan.quasi), names(&plan.sensitive));
     let Some((folder, a)) = &plan.anatomized else {
-        let records = read(&plan.source, [quasi, sensitive, plan.guards.clone()].concat())?;
-        return Ok(Files { records, told: None, counterfeits: None });
+        let wanted = [quasi, sensitive, plan.guards.clone(), plan.beside.clone()].concat();
+        return Ok(Files { records: read_records(plan, wanted, engine, watcher)?, told: None, counterfeits: None });
+    };
+    // Of a file with a line for every group there is nothing to be counted.
+    let read_small = |name: &str, names: Vec<String>| {
+        columns::read(&folder::file(folder, name)?, &plan.read, Some(&names), &|done, total| watcher.at(done, total))
     };
     let by_group = vec![a.group.clone(), a.count.clone()];
-    let third = a.counterfeits.as_ref().map(|c| read_small(&folder.join(&c.file), by_group.clone()));
+    let third = a.counterfeits.as_ref().map(|c| read_small(&c.file, by_group.clone()));
+    let records = [quasi, vec![a.group.clone()], plan.beside.clone()].concat();
     Ok(Files {
-        told: Some(read_small(&folder.join(&a.file), [by_group, sensitive].concat())?),
-        records: read(&plan.source, [quasi, vec![a.group.clone()]].concat())?,
+        told: Some(read_small(&a.file, [by_group, sensitive].concat())?),
+        records: read_records(plan, records, engine, watcher)?,
         counterfeits: third.transpose()?,
     })
+}
+
+/// Reads or counts columns of the records.
+fn read_records(
+    plan: &Plan,
+    names: Vec<String>,
+    engine: Option<&dyn Engine>,
+    watcher: &dyn Watcher,
+) -> Result<Columns, Problems> {
+    let Some(engine) = engine else {
+        return origin::read(&plan.source, &plan.read, Some(&names), &|done, total| watcher.at(done, total));
+    };
+    let file = origin::file(&plan.source)?;
+    let counted = engine.count(file, &plan.read, &names, What::Table, watcher)?;
+    Ok(Columns { sha256: plan.read.hash.then(|| columns::sha256(file)).transpose()?, ..counted })
+}
+
+/// Refuses a data file with other columns than the manifest lists: nobody would look at them.
+fn must_have_columns(plan: &Plan, engine: Option<&dyn Engine>) -> Result<(), Problems> {
+    let Some(expected) = &plan.columns else { return Ok(()) };
+    let file = origin::file(&plan.source)?;
+    let found = match engine {
+        Some(engine) => engine.header(file, &plan.read)?,
+        None => columns::header(file, &plan.read)?,
+    };
+    if found == *expected {
+        return Ok(());
+    }
+    let strange: Vec<&str> = found.iter().filter(|n| !expected.contains(n)).map(String::as_str).collect();
+    let message = match strange[..] {
+        [] => "the data file lacks columns that the manifest lists, or has them in another order".into(),
+        _ => format!("the data file has columns that the manifest does not list: `{}`", strange.join("`, `")),
+    };
+    Err(Problem::new(message).hint("take the release from where it was published").into())
 }
 
 /// Whether a file is not the one that the manifest speaks of.
@@ -203,49 +221,88 @@ pub(crate) fn changed() -> Reason {
     }
 }
 
-pub(crate) fn from_policy(
-    mut policy: Policy,
-    base: &Path,
-    source: Source,
-    what: &'static str,
-    manifest: Option<&Manifest>,
-) -> Result<Plan, Problems> {
-    let mut warnings = Vec::new();
-    let guards: Vec<String> = policy.guards().map(|a| a.name.clone()).collect();
-    if manifest.is_some() {
-        leave_out(&mut policy.requirements, &mut warnings, "the guards, which are not published", |_, p| {
-            matches!(p.kind, Kind::Guard)
-        });
-    }
+/// The plan for a table that was not published, whose columns a policy explains.
+pub(crate) fn from_policy(mut policy: Policy, base: &Path, source: Source) -> Result<Plan, Problems> {
     load_registers(&mut policy.requirements, base, &policy.missing, &|_, _| ())?;
-    let wanted = |attributes: Vec<&AttributePolicy>| -> Result<Vec<Wanted>, Problems> {
-        let (files, problems) = taxonomy_files(base, &attributes);
-        problems.or(())?;
-        let each = attributes.into_iter().zip(files);
-        let wanted = |(a, rows): (&AttributePolicy, _)| Wanted {
-            name: a.name.clone(),
-            rule: a.taxonomy.clone(),
-            rows,
-            freeform: a.freeform.clone(),
-        };
-        Ok(each.map(wanted).collect())
-    };
-    // A release is written as its manifest says, not as the policy's source is.
-    let read = manifest.map_or_else(|| read_options(&policy), manifest::read_options);
     Ok(Plan {
-        what,
+        what: "table",
         source,
-        read,
-        quasi: wanted(policy.quasi().collect())?,
-        sensitive: wanted(policy.sensitive().collect())?,
-        guards: if manifest.is_some() { Vec::new() } else { guards },
-        missing: if manifest.is_some() { vec![String::new()] } else { policy.missing.clone() },
+        read: read_options(&policy),
+        quasi: wanted(base, policy.quasi().collect())?,
+        sensitive: wanted(base, policy.sensitive().collect())?,
+        guards: policy.guards().map(|a| a.name.clone()).collect(),
+        beside: Vec::new(),
+        missing: policy.missing.clone(),
         requirements: policy.requirements,
-        sha256: manifest.map(|m| m.data.sha256.clone()),
+        sha256: None,
+        columns: None,
         anatomized: None,
         shape: Shape::Regions,
-        warnings,
+        warnings: Vec::new(),
     })
+}
+
+/// Attributes of a policy with their taxonomies.
+fn wanted(base: &Path, attributes: Vec<&AttributePolicy>) -> Result<Vec<Wanted>, Problems> {
+    let (files, problems) = taxonomy_files(base, &attributes);
+    problems.or(())?;
+    let each = attributes.into_iter().zip(files);
+    let wanted = |(a, rows): (&AttributePolicy, _)| Wanted {
+        rule: a.taxonomy.clone(),
+        rows,
+        freeform: a.freeform.clone(),
+        ..Wanted::named(&a.name)
+    };
+    Ok(each.map(wanted).collect())
+}
+
+impl Plan {
+    /// Puts the columns in the order of these attributes.
+    pub(crate) fn order(&mut self, quasi: &[Attribute], sensitive: &[Attribute]) {
+        let place = |list: &[Attribute], w: &Wanted| list.iter().position(|a| a.name == w.name).unwrap_or(usize::MAX);
+        self.quasi.sort_by_key(|w| place(quasi, w));
+        self.sensitive.sort_by_key(|w| place(sensitive, w));
+    }
+
+    /// Takes what must hold from a policy in place of the manifest. What the columns mean stays with the manifest, which
+    /// says how they are written; only which values are sensitive and observable is the policy's to say.
+    pub(crate) fn promised_by(mut self, mut policy: Policy, base: &Path) -> Result<Plan, Problems> {
+        self.warnings.clear();
+        let needs_guards = |_: &Requirement, p: &Parameter| matches!(p.kind, Kind::Guard);
+        let what = "the guards, which are not published";
+        leave_out(&mut policy.requirements, &mut self.warnings, what, needs_guards);
+        load_registers(&mut policy.requirements, base, &policy.missing, &|_, _| ())?;
+        let quasi: Vec<String> = policy.quasi().map(|a| a.name.clone()).collect();
+        let sensitive: Vec<String> = policy.sensitive().map(|a| a.name.clone()).collect();
+        let unknown = |name: &str| -> Problems {
+            Problem::new(format!("a model of the policy is about `{name}`, which the release does not show so"))
+                .hint("was the release made with this policy?")
+                .into()
+        };
+        let place = |list: &[Wanted], name: &str| list.iter().position(|w| w.name == name).ok_or_else(|| unknown(name));
+        for r in &mut policy.requirements {
+            r.attribute = match r.model.promise().concerns {
+                Concern::Identity => None,
+                Concern::Joint => Some(self.sensitive.len()),
+                Concern::Sensitive => {
+                    let named = r.attribute.and_then(|i| sensitive.get(i));
+                    named.map(|name| place(&self.sensitive, name)).transpose()?
+                }
+            };
+            if let Some(on) = &mut r.on {
+                for i in on {
+                    *i = place(&self.quasi, &quasi[*i])?;
+                }
+            }
+        }
+        for of_policy in wanted(base, policy.quasi().filter(|a| a.freeform.is_some()).collect())? {
+            if let Some(w) = self.quasi.iter_mut().find(|w| w.name == of_policy.name) {
+                *w = Wanted { exceptions: std::mem::take(&mut w.exceptions), ..of_policy };
+            }
+        }
+        self.requirements = policy.requirements;
+        Ok(self)
+    }
 }
 
 /// Leaves out requirements that need what is not here, and says so.
@@ -265,30 +322,10 @@ fn leave_out(
     });
 }
 
-/// The tables beside that of the records, if there are any.
-pub(crate) fn other_files(m: &Manifest, folder: &Path) -> Option<(PathBuf, manifest::Anatomized)> {
-    m.anatomized.clone().map(|a| (folder.to_path_buf(), a))
-}
-
+/// The plan for a release.
 pub(crate) fn from_manifest(m: &Manifest, folder: &Path) -> Result<Plan, Problems> {
-    let edited = |name: &str| {
-        Problem::new(format!("what the manifest says of the values of `{name}` cannot be understood"))
-            .hint("the manifest was edited; take the release from where it was published")
-    };
-    let wanted = |which: &dyn Fn(&ColumnNote) -> bool| -> Result<Vec<Wanted>, Problems> {
-        let mut wanted = Vec::new();
-        for c in m.columns.iter().filter(|c| which(c)) {
-            let rule = c.taxonomy.as_ref().and_then(|t| t.rule());
-            let rows = match &rule {
-                Some(Rule::File { path, .. }) => Some(read_taxonomy(&folder.join(path), path)?),
-                _ => None,
-            };
-            let freeform = c.freeform.as_ref().map(|note| note.specification().ok_or_else(|| edited(&c.name)));
-            wanted.push(Wanted { name: c.name.clone(), rule, rows, freeform: freeform.transpose()? });
-        }
-        Ok(wanted)
-    };
-    let (quasi, sensitive) = (wanted(&ColumnNote::is_generalized)?, wanted(&|c| c.role == "sensitive")?);
+    let (quasi, sensitive) =
+        (described(m, folder, &ColumnNote::is_generalized)?, described(m, folder, &|c| c.role == "sensitive")?);
     let place = |list: &[Wanted], name: &str| list.iter().position(|w| w.name == name);
     let mut requirements = Vec::new();
     for model in &m.models {
@@ -328,18 +365,37 @@ pub(crate) fn from_manifest(m: &Manifest, folder: &Path) -> Result<Plan, Problem
     leave_out(&mut requirements, &mut warnings, "what only the publisher has; use `--policy`", needs);
     Ok(Plan {
         what: "release",
-        source: Source::File(folder.join(&m.data.file)),
+        source: Source::File(folder::file(folder, &m.data.file)?),
         read: manifest::read_options(m),
         quasi,
         sensitive,
         guards: Vec::new(),
+        beside: Vec::new(),
         missing: vec![String::new()],
         requirements,
         sha256: Some(m.data.sha256.clone()),
-        anatomized: other_files(m, folder),
+        columns: Some(m.records_columns()),
+        anatomized: m.anatomized.clone().map(|a| (folder.to_path_buf(), a)),
         shape: m.shape(),
         warnings,
     })
+}
+
+/// Columns of a release with what its folder says of their values.
+fn described(m: &Manifest, folder: &Path, which: &dyn Fn(&ColumnNote) -> bool) -> Result<Vec<Wanted>, Problems> {
+    let mut wanted = Vec::new();
+    for c in m.columns.iter().filter(|c| which(c)) {
+        let w = c.wanted().ok_or_else(|| {
+            Problem::new(format!("what the manifest says of the values of `{}` cannot be understood", c.name))
+                .hint("the manifest was edited; take the release from where it was published")
+        })?;
+        let rows = match &w.rule {
+            Some(Rule::File { path, .. }) => Some(read_taxonomy(&folder::file(folder, path)?, path)?),
+            _ => None,
+        };
+        wanted.push(Wanted { rows, ..w });
+    }
+    Ok(wanted)
 }
 
 pub(crate) fn column<'a>(read: &'a columns::Columns, name: &str) -> Result<&'a Column, Problems> {
@@ -349,16 +405,13 @@ pub(crate) fn column<'a>(read: &'a columns::Columns, name: &str) -> Result<&'a C
 
 /// What of a table must be understood.
 pub(crate) struct Meaning<'a> {
-    /// Whether the meaning of values is needed, or only whether they are equal.
+    /// Whether the meaning of values is needed, or only whether they are equal. A release is always understood.
     pub matters: bool,
     /// Whether sensitive attributes are to be counted together.
     pub together: bool,
     /// Values of a column that must have a meaning beside those of the table.
-    pub others: &'a dyn Fn(&str) -> Vec<String>,
+    pub named: Named<'a>,
 }
-
-/// Which values of a column will be asked about, given its name, its rule and its labels.
-pub(crate) type Named<'a> = &'a dyn Fn(&str, Option<&Rule>, &[&str]) -> Vec<String>;
 
 /// Refuses what is not the folder of a release.
 pub(crate) fn must_be_release(folder: &Path) -> Result<(), Problems> {
@@ -384,8 +437,7 @@ pub(crate) fn open_on(
     watcher: &dyn Watcher,
 ) -> Result<(Release, Vec<String>), Problems> {
     must_be_release(folder)?;
-    let m = manifest::read(folder)?;
-    open_plan(&from_manifest(&m, folder)?, engine, named, watcher)
+    open_plan(&from_manifest(&manifest::read(folder)?, folder)?, engine, named, watcher)
 }
 
 /// What an engine will count of a release.
@@ -395,7 +447,7 @@ pub(crate) fn asked(folder: &Path) -> Result<Asked, Problems> {
     let told = |c: &&ColumnNote| c.is_generalized() || (c.role == "sensitive" && m.anatomized.is_none());
     let columns = m.columns.iter().filter(told).map(|c| c.name.clone());
     let wanted = columns.chain(m.anatomized.as_ref().map(|a| a.group.clone())).collect();
-    Ok(Asked { table: folder.join(&m.data.file), options: manifest::read_options(&m), wanted })
+    Ok(Asked { table: folder::file(folder, &m.data.file)?, options: manifest::read_options(&m), wanted })
 }
 
 /// The same for a table without a manifest, whose columns a policy explains.
@@ -405,7 +457,7 @@ pub(crate) fn open_table(
     named: Named<'_>,
     watcher: &dyn Watcher,
 ) -> Result<(Release, Vec<String>), Problems> {
-    let mut plan = from_policy(read_policy(policy)?, &base_of(policy), Source::from(file), "table", None)?;
+    let mut plan = from_policy(read_policy(policy)?, &base_of(policy), Source::from(file))?;
     // What was promised is not asked here, and guards are not published.
     plan.requirements.clear();
     plan.guards.clear();
@@ -420,13 +472,7 @@ fn open_plan(
 ) -> Result<(Release, Vec<String>), Problems> {
     watcher.phase("reading");
     let files = read_tables(plan, engine, watcher)?;
-    let others = |name: &str| {
-        let rule = plan.quasi.iter().chain(&plan.sensitive).find(|w| w.name == name).and_then(|w| w.rule.as_ref());
-        let labels = column(&files.records, name).map_or_else(|_| Vec::new(), |c| c.values.iter().collect());
-        named(name, rule, &labels)
-    };
-    let meaning = Meaning { matters: true, together: true, others: &others };
-    let release = understand(plan, &files, &meaning)?;
+    let release = understand(plan, &plan.requirements, &files, &Meaning { matters: true, together: true, named })?;
     let altered = is_altered(plan, &files);
     Ok((release, altered.then(|| changed().message).into_iter().collect()))
 }
@@ -447,53 +493,67 @@ pub(crate) fn open_by(
     watcher: &dyn Watcher,
 ) -> Result<Understood, Problems> {
     must_be_release(folder)?;
-    let m = manifest::read(folder)?;
-    let source = Source::File(folder.join(&m.data.file));
-    let plan = match policy {
-        Some(path) => Plan {
-            anatomized: other_files(&m, folder),
-            shape: m.shape(),
-            ..from_policy(read_policy(path)?, &base_of(path), source, "release", Some(&m))?
-        },
-        None => from_manifest(&m, folder)?,
-    };
+    let mut plan = from_manifest(&manifest::read(folder)?, folder)?;
+    if let Some(path) = policy {
+        plan = plan.promised_by(read_policy(path)?, &base_of(path))?;
+    }
     watcher.phase("reading");
     let files = read_tables(&plan, engine, watcher)?;
-    let meaning = Meaning { matters: true, together: false, others: &|_| Vec::new() };
-    let release = understand(&plan, &files, &meaning)?;
+    let release = understand(
+        &plan,
+        &plan.requirements,
+        &files,
+        &Meaning { matters: true, together: false, named: &nothing_else },
+    )?;
     let altered = is_altered(&plan, &files).then(|| changed().message);
     let warnings = plan.warnings.into_iter().chain(altered).collect();
     Ok(Understood { release, requirements: plan.requirements, warnings })
 }
 
-/// The release that the table is. Where only equality of values matters their meaning is not looked into.
-pub(crate) fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> Result<Release, Problems> {
+/// The taxonomy of a quasi-identifier, and the run of each of its texts. Texts that mean a missing value are one.
+fn understand_column(
+    w: &Wanted,
+    c: &Column,
+    plan: &Plan,
+    requirements: &[Requirement],
+    named: Named<'_>,
+) -> Result<(Taxonomy, Vec<Run>), Problems> {
+    let is_missing = |text: &str| plan.missing.iter().any(|m| m == text);
+    let texts: Vec<&str> = c.values.iter().map(|text| if is_missing(text) { "" } else { text }).collect();
+    let mut labels = texts.clone();
+    labels.sort_unstable();
+    labels.dedup();
+    let (taxonomy, runs) = recipient::understand(w, &labels, requirements, named)?;
+    let run_of: HashMap<&str, Run> = labels.into_iter().zip(runs).collect();
+    Ok((taxonomy, texts.iter().map(|text| run_of[text]).collect()))
+}
+
+/// The release that the files are. Where only equality of values matters, a table's texts are not looked into.
+pub(crate) fn understand(
+    plan: &Plan,
+    requirements: &[Requirement],
+    files: &Files,
+    meaning: &Meaning<'_>,
+) -> Result<Release, Problems> {
     let (read, told) = (&files.records, files.told.as_ref());
     let (mut quasi, mut sensitive) = (Vec::new(), Vec::new());
     let (mut quasi_labels, mut sensitive_labels) = (Vec::new(), Vec::new());
+    let looked_into = plan.what == "release" || meaning.matters;
+    let understood = looked_into || requirements.iter().any(|r| r.model.promise().region);
     for w in &plan.quasi {
         let c = column(read, &w.name)?;
-        let labels: Vec<&str> =
-            c.values.iter().map(|v| if plan.missing.iter().any(|m| m == v) { "" } else { v }).collect();
-        let mut others = (meaning.others)(&w.name);
-        for named in plan.requirements.iter().filter_map(|r| r.register.as_ref()) {
-            let same = named.columns.iter().filter(|c| c.name == w.name);
-            others.extend(same.flat_map(|c| c.texts.iter().cloned()));
+        if !understood {
+            let texts: Vec<String> = c.values.iter().map(str::to_owned).collect();
+            let runs = (0..texts.len() as u32).map(|code| Run::new(code, code)).collect();
+            quasi_labels.push(Labelled { codes: &c.codes, runs });
+            // A table without rows has no texts, and a taxonomy no less than one leaf.
+            let texts = if texts.is_empty() { vec![String::new()] } else { texts };
+            quasi.push(Attribute::new(&w.name, Taxonomy::unpublished(texts)));
+            continue;
         }
-        let others: Vec<&str> = others.iter().map(String::as_str).collect();
-        let understood = meaning.matters || plan.requirements.iter().any(|r| r.model.promise().region);
-        let rule = w.rule.as_ref().filter(|_| understood).unwrap_or(&Rule::Flat);
-        let taxonomy = Taxonomy::of_labels(&w.name, rule, w.rows.clone(), &labels, &others)?;
-        let runs: Vec<Option<Run>> = labels.iter().map(|l| taxonomy.parse(l)).collect();
-        let unknown = runs.iter().filter(|r| r.is_none()).count();
-        if unknown > 0 {
-            let values = if unknown == 1 { "one value".into() } else { format!("{unknown} distinct values") };
-            let message = format!("column `{}` has {values} that its taxonomy does not know", w.name);
-            return Err(Problem::new(message).hint("was the release made with this policy?").into());
-        }
-        quasi_labels.push(Labelled { codes: &c.codes, runs: runs.into_iter().flatten().collect() });
-        let said = w.freeform.as_ref().filter(|_| understood);
-        quasi.push(attach(Attribute::new(&w.name, taxonomy), said)?);
+        let (taxonomy, runs) = understand_column(w, c, plan, requirements, meaning.named)?;
+        quasi_labels.push(Labelled { codes: &c.codes, runs });
+        quasi.push(attach(Attribute::new(&w.name, taxonomy), w.freeform.as_ref())?);
     }
     for w in &plan.sensitive {
         let c = column(told.unwrap_or(read), &w.name)?;
@@ -511,7 +571,7 @@ pub(crate) fn understand(plan: &Plan, files: &Files, meaning: &Meaning<'_>) -> R
         sensitive.push(guard);
     }
     let asked = meaning.together && plan.sensitive.len() > 1;
-    let joint = asked || plan.requirements.iter().any(|r| r.model.promise().concerns == Concern::Joint);
+    let joint = asked || requirements.iter().any(|r| r.model.promise().concerns == Concern::Joint);
     let joined = joint.then(|| {
         let published = published(&sensitive);
         let leaves = |l: &Labelled<'_>| l.codes.iter().map(|&c| l.runs[c as usize].first).collect::<Vec<u32>>();

@@ -1,15 +1,25 @@
 //! Checks the certificate of a release from its folder alone: `scumble verify`.
+//!
+//! What it proves: the files are those of the certificate, nothing else lies beside them, and every figure follows from
+//! the published texts under the roles that are shown. What it cannot prove: that the roles are right, who made the
+//! certificate, and that the records are true. Whoever can rewrite the data can also rewrite manifest and certificate, and
+//! call a column insensitive so that no figure looks at it; so roles are shown, and a column that looks as if it named
+//! people is not vouched for. Models that take something that is not published cannot be checked, and are not passed over.
 
-use super::certificate::{Certificate, Measured};
-use super::{manifest, reader};
+use super::certificate::{self, Certificate, ColumnRole, Measured};
+use super::manifest::{self, Manifest};
+use super::reader::Meaning;
+use super::recipient::nothing_else;
+use super::{folder, reader};
 use crate::answer::{Model, Number, VERSION};
-use crate::check;
-use crate::columns::ReadOptions;
-use crate::ledger::hex;
 use crate::publisher::Watcher;
+use crate::{columns, inspect};
+use scumble::algorithm::Requirement;
 use scumble::problem::Problems;
+use scumble::publish::judge;
+use scumble::release::Release;
+use scumble::table::Role;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// Answer of `verify`.
@@ -17,14 +27,20 @@ use std::path::Path;
 pub struct Verified {
     /// [`VERSION`].
     pub version: u32,
+    /// `verified`, `false`, or `incomplete` if nothing is false but something that is claimed cannot be checked.
+    pub outcome: &'static str,
     /// The release's folder.
     pub release: String,
-    /// Whether every claim that can be checked is true.
+    /// Whether every claim is true and could be checked.
     pub holds: bool,
+    /// The roles that all of it rests on.
+    pub columns: Vec<ColumnRole>,
     /// Claims that were checked.
     pub checked: Vec<Checked>,
-    /// Claims that cannot be checked from the release: the publisher's word.
+    /// Claims and columns that cannot be vouched for from the release.
     pub unchecked: Vec<String>,
+    /// What the publisher says beside the claims, which cannot be checked from one release.
+    pub word: Vec<String>,
     /// The certificate.
     pub certificate: Certificate,
 }
@@ -46,62 +62,158 @@ pub struct Checked {
 pub fn verify(folder: &Path, watcher: &dyn Watcher) -> Result<Verified, Problems> {
     reader::must_be_release(folder)?;
     let certificate = Certificate::read(folder)?;
+    let manifest = manifest::read(folder)?;
     let mut checked = Vec::new();
+    check_files(folder, &certificate, &mut checked)?;
+    check_manifest(&manifest, &certificate, &mut checked);
+    let mut unchecked = Vec::new();
+    // A folder whose files are not the certified ones is not read further: what it says of itself means nothing.
+    if checked.iter().all(|c| c.holds) {
+        let (release, requirements) = read(folder, &manifest, watcher, &mut unchecked)?;
+        check_models(&certificate, &release, &requirements, &mut checked, &mut unchecked)?;
+        compare(&certificate.measured, &Measured::of(&release), &mut checked);
+    }
+    let mut word = Vec::new();
+    if certificate.linkability.is_some() {
+        word.push("what it tells together with earlier releases".to_owned());
+    }
+    let holds = checked.iter().all(|c| c.holds);
+    let outcome = match (holds, unchecked.is_empty()) {
+        (false, _) => "false",
+        (true, false) => "incomplete",
+        (true, true) => "verified",
+    };
+    Ok(Verified {
+        version: VERSION,
+        outcome,
+        release: folder.display().to_string(),
+        holds: outcome == "verified",
+        columns: ColumnRole::all(&manifest),
+        checked,
+        unchecked,
+        word,
+        certificate,
+    })
+}
+
+/// Whether the files are those that are certified, and no others.
+fn check_files(folder: &Path, certificate: &Certificate, checked: &mut Vec<Checked>) -> Result<(), Problems> {
     for (name, said) in &certificate.files {
-        let found = std::fs::read(folder.join(name)).map(|bytes| hex(&Sha256::digest(bytes)));
-        let found = found.unwrap_or_else(|e| crate::describe(&e));
+        let found = folder::file(folder, name).and_then(|path| columns::sha256(&path));
+        let found = found.unwrap_or_else(|problems| problems.0.first().map_or_else(String::new, |p| p.message.clone()));
         checked.push(claim(format!("file {name}"), said, &found));
     }
-    let mut unchecked = Vec::new();
-    let options = check::Options {
-        quasi: Vec::new(),
-        sensitive: Vec::new(),
-        policy: None,
-        register: None,
-        population: None,
-        picture: None,
-        read: ReadOptions::default(),
-        show_values: false,
-        engine: None,
-        watcher,
-    };
-    let found = check::check(&folder.into(), &options)?;
-    for said in &certificate.models {
-        let same = |m: &&Model| (&m.name, &m.attribute, &m.on) == (&said.name, &said.attribute, &said.on);
-        let same = |m: &&Model| same(m) && m.parameters == said.parameters;
-        match found.promises.iter().find(same) {
-            Some(m) => checked.push(claim(model_name(said), &told(said), &told(m))),
-            None => unchecked.push(format!("{}: it takes something that is not published", model_name(said))),
+    for item in folder::items(folder)? {
+        let listed = item.name == certificate::FILE || certificate.files.contains_key(&item.name);
+        if !listed || !item.is_file {
+            let found = if item.is_file { "a file that is not certified" } else { "a link, a device or a pipe" };
+            checked.push(claim(format!("file {}", item.name), "nothing", found));
         }
     }
-    let (release, _) = reader::open(folder, &|_, _, _| Vec::new(), watcher)?;
-    compare(&certificate.measured, &Measured::of(&release), &mut checked);
-    if certificate.linkability.is_some() {
-        unchecked.push("what it tells together with earlier releases".into());
+    Ok(())
+}
+
+/// Whether manifest and certificate say the same about roles and promises.
+fn check_manifest(manifest: &Manifest, certificate: &Certificate, checked: &mut Vec<Checked>) {
+    let mut each = |what: &str, said: String, found: String| checked.push(claim(what.to_owned(), &said, &found));
+    each("release", format!("{:?}", certificate.release), format!("{:?}", manifest.id));
+    let roles =
+        |list: &[ColumnRole]| list.iter().map(|c| format!("{} {}", c.name, c.role)).collect::<Vec<_>>().join(", ");
+    each("roles", roles(&certificate.columns), roles(&ColumnRole::all(manifest)));
+    let method = |name: &str, parameters: &_| format!("{name} {parameters:?}");
+    let (a, b) = (&certificate.algorithm, &manifest.algorithm);
+    each("algorithm", method(&a.name, &a.parameters), method(&b.name, &b.parameters));
+    // All of a promise: parameters, what is required and what was measured.
+    let promises = |models: &[Model]| models.iter().map(|m| format!("{m:?}")).collect::<Vec<_>>().join("\n");
+    let same = promises(&certificate.models) == promises(&manifest.models);
+    let names = |models: &[Model]| models.iter().map(promise).collect::<Vec<_>>().join("; ");
+    let (said, found) = (names(&certificate.models), names(&manifest.models));
+    let found = if same || said != found { found } else { format!("{found}, with other figures") };
+    checked.push(Checked { claim: "promises of the manifest".into(), said, found, holds: same });
+    let listed = |name: &&str| !certificate.files.contains_key(*name);
+    let mut files = manifest.files().into_iter().map(|(name, _)| name).chain(manifest.taxonomies());
+    if let Some(name) = files.find(listed) {
+        checked.push(claim(format!("file {name}"), "nothing", "a file that is not certified"));
     }
-    let id = manifest::read(folder)?.id;
-    checked.push(claim("release".into(), &format!("{:?}", certificate.release), &format!("{id:?}")));
-    let holds = checked.iter().all(|c| c.holds);
-    Ok(Verified { version: VERSION, release: folder.display().to_string(), holds, checked, unchecked, certificate })
+}
+
+/// Reads the release as every recipient does.
+fn read(
+    folder: &Path,
+    manifest: &Manifest,
+    watcher: &dyn Watcher,
+    unchecked: &mut Vec<String>,
+) -> Result<(Release, Vec<Requirement>), Problems> {
+    let mut plan = reader::from_manifest(manifest, folder)?;
+    let insensitive = manifest.columns.iter().filter(|c| c.role == Role::Insensitive.name());
+    plan.beside = insensitive.map(|c| c.name.clone()).collect();
+    watcher.phase("reading");
+    let files = reader::read_tables(&plan, None, watcher)?;
+    let meaning = Meaning { matters: true, together: false, named: &nothing_else };
+    let release = reader::understand(&plan, &plan.requirements, &files, &meaning)?;
+    let rows = files.records.rows as u64;
+    let columns = files.records.columns.into_iter().filter(|c| plan.beside.contains(&c.name)).collect();
+    for name in inspect::identifiers(columns, rows) {
+        unchecked.push(format!("column `{name}` is called insensitive, and its values look as if they named people"));
+    }
+    Ok((release, plan.requirements))
+}
+
+/// Whether every promise is kept with the figure that is certified.
+fn check_models(
+    certificate: &Certificate,
+    release: &Release,
+    requirements: &[Requirement],
+    checked: &mut Vec<Checked>,
+    unchecked: &mut Vec<String>,
+) -> Result<(), Problems> {
+    let judgements = judge(release, requirements).map_err(Problems)?;
+    let found: Vec<Model> = requirements.iter().zip(&judgements).map(|(r, j)| Model::of(release, r, j)).collect();
+    for said in &certificate.models {
+        let same = |m: &&Model| {
+            (&m.name, &m.attribute, &m.on, &m.parameters) == (&said.name, &said.attribute, &said.on, &said.parameters)
+        };
+        let Some(m) = found.iter().find(same) else {
+            unchecked.push(format!("{}: it takes a register or guards, which are not published", promise(said)));
+            continue;
+        };
+        let alike = same_number(&said.measured, &m.measured) && said.holds == m.holds && m.holds == Some(true);
+        let alike = alike && said.required == m.required && said.must_be == m.must_be && said.worst == m.worst;
+        checked.push(Checked { claim: promise(said), said: told(said), found: told(m), holds: alike });
+    }
+    Ok(())
 }
 
 fn claim(claim: String, said: &str, found: &str) -> Checked {
     Checked { claim, said: said.to_owned(), found: found.to_owned(), holds: said == found }
 }
 
-fn model_name(m: &Model) -> String {
+/// A promise in words: the model, what it is about, and its parameters.
+fn promise(m: &Model) -> String {
     let about = m.attribute.as_ref().map_or(String::new(), |a| format!(" of {a}"));
     let on = m.on.as_ref().map_or(String::new(), |on| format!(" on {}", on.join(", ")));
-    format!("{}{about}{on}", m.name)
+    let parameters: Vec<String> = m.parameters.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    format!("{}{about}{on} with {}", m.name, parameters.join(", "))
 }
 
 fn told(m: &Model) -> String {
-    let measured = m.measured.exact.clone().or_else(|| m.measured.value.map(|v| v.to_string())).unwrap_or_default();
-    format!("{measured}, {}", if m.holds == Some(true) { "kept" } else { "broken" })
+    format!("{}, {}", number(&m.measured), if m.holds == Some(true) { "kept" } else { "broken" })
 }
 
+/// A number as claims write it; one that is not rational with twelve digits, the rest being a matter of the machine.
 fn number(n: &Number) -> String {
-    n.exact.clone().or_else(|| n.value.map(|v| v.to_string())).unwrap_or_default()
+    n.exact.clone().or_else(|| n.value.map(|v| format!("{v:.12}"))).unwrap_or_default()
+}
+
+/// Whether two figures are the same: exactly where they are rational, otherwise but for the last digits, which depend on
+/// how logarithms are computed and how JSON is read. What holds is judged exactly in either case.
+fn same_number(a: &Number, b: &Number) -> bool {
+    match (a, b) {
+        (Number { exact: None, value: Some(x) }, Number { exact: None, value: Some(y) }) => {
+            (x - y).abs() <= 1e-12 * x.abs().max(y.abs())
+        }
+        _ => a.exact == b.exact,
+    }
 }
 
 fn compare(said: &Measured, found: &Measured, checked: &mut Vec<Checked>) {
@@ -115,13 +227,19 @@ fn compare(said: &Measured, found: &Measured, checked: &mut Vec<Checked>) {
     each("singling out: average risk", number(&a.average), number(&b.average));
     each("inference: attributes", said.inference.len().to_string(), found.inference.len().to_string());
     for (a, b) in said.inference.iter().zip(&found.inference) {
-        let mut each =
-            |what: &str, x: String, y: String| each(&format!("inference about {}: {what}", a.attribute), x, y);
+        let name = |what: &str| format!("inference about {}: {what}", a.attribute);
+        let mut each = |what: &str, x: String, y: String| checked.push(claim(name(what), &x, &y));
         each("attribute", a.attribute.clone(), b.attribute.clone());
         each("records by possible values", format!("{:?}", a.possible), format!("{:?}", b.possible));
         each("excluded", a.excluded.to_string(), b.excluded.to_string());
         each("highest belief", number(&a.highest), number(&b.highest));
-        each("average belief", number(&a.average), number(&b.average));
         each("class with the fewest values", format!("{:?}", a.fewest), format!("{:?}", b.fewest));
+        let (x, y) = (&a.average, &b.average);
+        checked.push(Checked {
+            claim: name("average belief"),
+            said: number(x),
+            found: number(y),
+            holds: same_number(x, y),
+        });
     }
 }

@@ -1,11 +1,13 @@
 //! The one writer of releases: the data into a folder that nobody sees yet, read back and judged by the one reader, and
 //! then what is said about them.
 
-use super::anatomized::{Layout, Tables, Told};
+use super::account::Account;
+use super::anatomized::Layout;
 use super::certificate::{self, Certificate};
 use super::manifest::{self, Anatomized, Counterfeits, Data, Manifest, Method};
-use super::reader::{Labelled, classes_of};
-use crate::answer::{Model, Passage, Published, VERSION};
+use super::reader::{self, Files, Meaning, Plan};
+use super::recipient::{self, nothing_else};
+use crate::answer::{Groups, Passage};
 use crate::columns::{self, Column, Columns, ReadOptions};
 use crate::dictionary::Dictionary;
 use crate::engine::{self, Engine, Sum, What};
@@ -19,11 +21,10 @@ use hashbrown::HashMap;
 use rayon::prelude::*;
 use scumble::policy::{Format, Policy};
 use scumble::problem::{Problem, Problems};
-use scumble::publish::{Made, judge};
-use scumble::release::{Form, Release, Shape};
-use scumble::table::{Attribute, published};
-use scumble::taxonomy::{Rule, write_rows};
-use scumble::utility::{self, METRICS};
+use scumble::publish::{Judgement, Made, judge};
+use scumble::release::{Form, Release};
+use scumble::table::{Attribute, Hidden, published};
+use scumble::taxonomy::write_rows;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -34,10 +35,25 @@ pub(crate) struct Job<'a> {
     pub policy: &'a Policy,
     pub extract: &'a Extract,
     pub made: &'a Made,
-    pub answer: &'a Published,
+    /// The release as it must be read from the files.
+    pub expected: &'a Release,
+    /// What was lost, by metric.
+    pub utility: &'a BTreeMap<&'static str, f64>,
+    /// What the gate saw.
+    pub gate: &'a [Passage],
     /// What the ledger calls it.
     pub id: Option<String>,
     pub options: &'a Options<'a>,
+}
+
+/// A release as it was read from its files, and judged.
+pub(crate) struct ReadBack {
+    pub release: Release,
+    pub judgements: Vec<Judgement>,
+    /// What is said of it.
+    pub account: Account,
+    /// Hash and number of lines of each data file.
+    hashes: Vec<(String, u64)>,
 }
 
 /// A file of the release with what should be in it.
@@ -49,7 +65,8 @@ struct Written<'a> {
 }
 
 impl Job<'_> {
-    pub fn write(&self, target: &Path, seed: u64, clock: &mut Clock) -> Result<(), Problems> {
+    /// Writes the release, reads it back, and says of it what was read.
+    pub fn write(&self, target: &Path, seed: u64, clock: &mut Clock) -> Result<ReadBack, Problems> {
         let watcher = self.options.watcher;
         let staging = Staging::begin(target, self.options.replace, &self.options.slot)?;
         watcher.phase("writing");
@@ -90,24 +107,37 @@ impl Job<'_> {
                 written.push(Written { name, path, layout: &tables.counterfeits, file });
             }
         }
+        let mut notes: Vec<(String, String)> = Vec::new();
+        for (column, rows) in manifest::shipped(self.policy, &self.made.release) {
+            notes.push((manifest::taxonomy_path(&column), write_rows(&rows)));
+        }
+        write_all(staging.path(), &notes)?;
         clock.lap("write");
         watcher.phase("checking what was written");
+        let mut manifest = self.manifest(&written, delimiter);
         // The disk works while the files are read back.
-        let (verified, synced) = std::thread::scope(|scope| {
+        let (read, synced) = std::thread::scope(|scope| {
             let sync = |w: &Written<'_>| w.file.sync_all().map_err(|e| write::failed(&w.path, &e));
             let sync = scope.spawn({
                 let written = &written;
                 move || written.iter().try_for_each(sync)
             });
-            (self.verify(&written, delimiter, &plain), sync.join())
+            (self.read_back(staging.path(), &written, &manifest, &plain), sync.join())
         });
         if let Ok(Err(problems)) = synced {
             return Err(problems);
         }
-        let hashes = verified?;
+        let read = read?;
         clock.lap("verify");
-        self.write_notes(staging.path(), &written, &hashes, delimiter)?;
-        staging.commit()
+        manifest.tell(&read.account, &read.hashes);
+        let json = serde_json::to_string_pretty(&manifest)
+            .map_err(|e| Problem::new(format!("the manifest cannot be written: {e}")))?;
+        notes.push((manifest::FILE.to_owned(), json + "\n"));
+        let certificate = self.certificate(&written, &read, &manifest, &notes)?;
+        let said = [notes.pop(), Some((certificate::FILE.to_owned(), certificate))];
+        write_all(staging.path(), &said.into_iter().flatten().collect::<Vec<_>>())?;
+        staging.commit()?;
+        Ok(read)
     }
 
     /// Lets the engine bring the records, and writes them. Returns what the columns that pass through sum up to.
@@ -137,42 +167,51 @@ impl Job<'_> {
         Ok(sums)
     }
 
-    /// Reads a data file back: all of it, or what an engine counts of it.
-    fn read_file(&self, w: &Written<'_>, options: &ReadOptions, big: bool) -> Result<Columns, Problems> {
-        let Some(engine) = self.options.engine.filter(|_| big) else {
-            return columns::read(&w.path, options, None, &|done, total| self.options.watcher.at(done, total));
-        };
+    /// Reads the data files back: with the reader's own eyes, or what an engine counts of the records.
+    fn read_files(&self, plan: &Plan, written: &[Written<'_>]) -> Result<Files, Problems> {
+        let watcher = self.options.watcher;
+        let Some(engine) = self.options.engine else { return reader::read_tables(plan, None, watcher) };
+        let small = |w: &Written<'_>| columns::read(&w.path, &plan.read, None, &|done, total| watcher.at(done, total));
+        let told = written.get(1).map(small).transpose()?;
+        let counterfeits = written.get(2).map(small).transpose()?;
+        Ok(Files { records: self.count_records(engine, &written[0], &plan.read)?, told, counterfeits })
+    }
+
+    /// Lets an engine count the records that were written.
+    fn count_records(&self, engine: &dyn Engine, w: &Written<'_>, options: &ReadOptions) -> Result<Columns, Problems> {
+        let header = engine.header(&w.path, options)?;
+        if !header.iter().eq(w.layout.iter().map(|c| &c.name)) {
+            return Err(wrong("other columns"));
+        }
         let counted = w.layout.iter().filter(|c| !matches!(c.place, Place::Plain(_)));
         let names: Vec<String> = counted.map(|c| c.name.clone()).collect();
-        let mut read = engine.count(&w.path, options, &names, What::Written, self.options.watcher)?;
-        let header = engine.header(&w.path, options)?;
-        for (i, name) in header.into_iter().enumerate() {
-            if read.columns.get(i).is_none_or(|c| c.name != name) {
-                let empty = Column { name, values: Default::default(), codes: Vec::new(), arrow: None };
-                read.columns.insert(i.min(read.columns.len()), empty);
-            }
-        }
+        let read = engine.count(&w.path, options, &names, What::Written, self.options.watcher)?;
         Ok(Columns { sha256: Some(columns::sha256(&w.path)?), ..read })
     }
 
     /// Whether the columns that pass through hold what they should.
-    fn same_plain(&self, plain: &Plain, file: &(&[Cell], Columns), path: &Path) -> Result<bool, Problems> {
+    fn same_plain(
+        &self,
+        plain: &Plain,
+        records: &Columns,
+        path: &Path,
+        options: &ReadOptions,
+    ) -> Result<bool, Problems> {
         let left_out = match plain {
             Plain::LeftOut(left_out) => left_out,
             Plain::Sums(sums) => {
                 let Some(engine) = self.options.engine else { return Ok(false) };
                 let names: Vec<String> = self.extract.plain.iter().map(|c| c.name.clone()).collect();
-                let delimiter = self.extract.dialect.map_or(b',', |d| d.delimiter);
                 let mut found = vec![Sum::default(); names.len()];
-                engine.scan(path, &written_options(delimiter), &names, &mut |rows| {
+                engine.scan(path, options, &names, &mut |rows| {
                     Sum::add(&mut found, rows);
                     Ok(())
                 })?;
                 return Ok(found == *sums);
             }
         };
-        for (i, plain) in self.extract.plain.iter().enumerate() {
-            if !same_values(plain, left_out, by_place(file, Place::Plain(i))?) {
+        for plain in &self.extract.plain {
+            if !same_values(plain, left_out, reader::column(records, &plain.name)?) {
                 return Ok(false);
             }
         }
@@ -193,125 +232,67 @@ impl Job<'_> {
         }
     }
 
-    /// Reads the data files back, compares them with what was judged, and judges them again. Returns the hash of each
-    /// and the number of its lines.
-    fn verify(&self, written: &[Written<'_>], delimiter: u8, plain: &Plain) -> Result<Vec<(String, u64)>, Problems> {
-        let options = written_options(delimiter);
-        let mut files: Vec<(&[Cell], Columns)> = Vec::new();
-        for w in written {
-            let read = self.read_file(w, &options, files.is_empty())?;
-            if !read.columns.iter().map(|c| &c.name).eq(w.layout.iter().map(|c| &c.name)) {
-                return Err(wrong("other columns"));
-            }
-            files.push((w.layout, read));
-        }
-        let judged = &self.made.release;
-        let mut on_disk = self.read_back(&files)?;
-        let published = published(&judged.sensitive).len();
-        let mut same = on_disk.classes.len() == judged.classes.len();
-        for (read, judged) in on_disk.classes.iter_mut().zip(&judged.classes) {
-            // What is not published cannot be read back; it belongs to the class of the same region.
-            read.histograms.extend_from_slice(&judged.histograms[published..]);
-            same &= read == judged;
-        }
-        if !same || on_disk.records_by_group != judged.records_by_group {
-            return Err(wrong("other classes"));
-        }
-        if on_disk.counterfeits != judged.counterfeits {
-            return Err(wrong("other counterfeits"));
-        }
-        if !self.same_plain(plain, &files[0], &written[0].path)? {
-            return Err(wrong("other values in an insensitive column"));
-        }
-        let judgements = judge(&on_disk, &self.policy.requirements).map_err(|_| wrong("a model cannot be judged"))?;
-        if judgements.iter().any(|j| !j.holds) {
-            return Err(wrong("a model does not hold"));
-        }
-        let hash = |(_, read): (&[Cell], Columns)| {
-            let records = read.records();
-            Ok((read.sha256.ok_or_else(|| wrong("no hash"))?, records))
-        };
-        files.into_iter().map(hash).collect()
-    }
-
-    /// The release that the files are, without what is not published.
-    fn read_back(&self, files: &[(&[Cell], Columns)]) -> Result<Release, Problems> {
-        let judged = &self.made.release;
-        let (records, told) = match files {
-            [one] => (one, one),
-            [records, told, ..] => (records, told),
-            [] => return Err(wrong("no file")),
-        };
-        if records.1.records() != judged.records() {
-            return Err(wrong("another number of records"));
-        }
-        let labelled = |column, attribute| Labelled::parse(column, attribute).map_err(|_| wrong("an unknown value"));
-        // Those that pass through are compared with the other columns that do.
-        let shown = if self.extract.outside.is_empty() { &judged.quasi[..] } else { &[] };
-        let mut quasi = Vec::new();
-        for (i, attribute) in shown.iter().enumerate() {
-            quasi.push(labelled(by_place(records, Place::Quasi(i))?, attribute)?);
-        }
-        let mut sensitive = Vec::new();
-        for (i, attribute) in published(&judged.sensitive).iter().enumerate() {
-            sensitive.push(labelled(by_place(told, Place::Sensitive(i))?, attribute)?);
-        }
-        let Told { classes, records: records_by_group, counterfeits } = if judged.shape == Shape::Groups {
-            let tables = Tables {
-                groups: by_place(records, Place::Group)?,
-                weights: records.1.weights.as_deref(),
-                quasi: &quasi,
-                sensitive_groups: by_place(told, Place::Group)?,
-                sensitive: &sensitive,
-                counts: by_place(told, Place::Count)?,
-                counterfeits: files.get(2).map(by_group).transpose()?,
-            };
-            tables.understand(shown)?
-        } else {
-            let classes = classes_of(&records.1, &quasi, &sensitive);
-            Told { classes, records: Vec::new(), counterfeits: Vec::new() }
-        };
-        let (quasi, sensitive) = (judged.quasi.clone(), judged.sensitive.clone());
-        Ok(Release {
-            quasi,
-            sensitive,
-            classes,
-            suppressed: judged.suppressed,
-            shape: judged.shape,
-            records_by_group,
-            counterfeits,
-            counted: None,
-        })
-    }
-
-    fn write_notes(
+    /// Reads the data files back as a recipient would, compares them with what was to be published, and judges them.
+    fn read_back(
         &self,
         folder: &Path,
         written: &[Written<'_>],
-        hashes: &[(String, u64)],
-        delimiter: u8,
-    ) -> Result<(), Problems> {
+        manifest: &Manifest,
+        plain: &Plain,
+    ) -> Result<ReadBack, Problems> {
+        let (expected, requirements) = (self.expected, &self.policy.requirements);
+        let mut plan = reader::from_manifest(manifest, folder)?;
+        plan.order(&expected.quasi, published(&expected.sensitive));
+        if !self.extract.outside.is_empty() {
+            // They pass through, and are compared with the other columns that do.
+            plan.quasi.clear();
+        }
+        if self.options.engine.is_none() {
+            plan.beside = self.extract.plain.iter().map(|c| c.name.clone()).collect();
+        }
+        let files = self.read_files(&plan, written)?;
+        let meaning = Meaning { matters: true, together: false, named: &nothing_else };
+        let mut release = reader::understand(&plan, requirements, &files, &meaning)?;
+        if let Some(difference) = recipient::difference(&release, expected) {
+            return Err(wrong(difference));
+        }
+        if !self.same_plain(plain, &files.records, &written[0].path, &plan.read)? {
+            return Err(wrong("other values in an insensitive column"));
+        }
+        complete(&mut release, expected);
+        let judgements = judge(&release, requirements).map_err(|_| wrong("a model cannot be judged"))?;
+        if judgements.iter().any(|j| !j.holds) {
+            return Err(wrong("a model does not hold"));
+        }
+        let files = [Some(files.records), files.told, files.counterfeits];
+        let hash = |read: Columns| {
+            let records = read.records();
+            Ok((read.sha256.ok_or_else(|| wrong("no hash"))?, records))
+        };
+        let hashes = files.into_iter().flatten().map(hash).collect::<Result<_, Problems>>()?;
+        let account = Account::of(self.policy, (&release, &judgements), self.utility.clone());
+        Ok(ReadBack { release, judgements, account, hashes })
+    }
+
+    /// The manifest as far as it is known before the data are read back: how they are written, and what they mean.
+    fn manifest(&self, written: &[Written<'_>], delimiter: u8) -> Manifest {
         let policy = self.policy;
         let delimiter = (policy.format == Format::Csv).then(|| char::from(delimiter).to_string());
         let (file, format) = (written[0].name.clone(), self.format().into());
-        let data = Data { file, format, delimiter, rows: self.answer.rows, sha256: hashes[0].0.clone() };
-        let anatomized =
-            written.get(1).zip(hashes.get(1)).zip(self.answer.groups).map(|((w, (sha256, rows)), groups)| {
-                let name = |place| w.layout.iter().find(|c| c.place == place).map_or("", |c| &c.name).to_owned();
-                Anatomized {
-                    file: w.name.clone(),
-                    rows: *rows,
-                    sha256: sha256.clone(),
-                    group: name(Place::Group),
-                    count: name(Place::Count),
-                    groups,
-                    counterfeits: written.get(2).zip(hashes.get(2)).map(|(w, (sha256, rows))| Counterfeits {
-                        file: w.name.clone(),
-                        rows: *rows,
-                        sha256: sha256.clone(),
-                    }),
-                }
-            });
+        let data = Data { file, format, delimiter, rows: 0, sha256: String::new() };
+        let anatomized = written.get(1).zip(Groups::of(self.expected)).map(|(w, groups)| {
+            let name = |place| w.layout.iter().find(|c| c.place == place).map_or("", |c| &c.name).to_owned();
+            let counterfeits = |w: &Written<'_>| Counterfeits { file: w.name.clone(), rows: 0, sha256: String::new() };
+            Anatomized {
+                file: w.name.clone(),
+                rows: 0,
+                sha256: String::new(),
+                group: name(Place::Group),
+                count: name(Place::Count),
+                groups,
+                counterfeits: written.get(2).map(counterfeits),
+            }
+        });
         let mut notes: Vec<String> = NOTES.iter().map(|n| (*n).to_owned()).collect();
         if anatomized.is_some() {
             notes.extend(ANATOMIZED.iter().map(|n| (*n).to_owned()));
@@ -324,8 +305,8 @@ impl Job<'_> {
         }
         let person = policy.attributes.iter().any(|a| a.person);
         let seeded = self.options.seed.map(|_| "made with a given seed: for testing, not for publication".to_owned());
-        let manifest = Manifest {
-            version: VERSION,
+        Manifest {
+            version: manifest::VERSION,
             made_by: format!("scumble {}", env!("CARGO_PKG_VERSION")),
             id: self.id.clone(),
             publisher: policy.publisher.clone(),
@@ -337,51 +318,58 @@ impl Job<'_> {
             missing: "a missing value is a value of its own; missing cells are empty".into(),
             privacy_unit: if person { "person" } else { "row" }.into(),
             algorithm: Method { name: policy.algorithm.name.into(), parameters: policy.algorithm.parameters.texts() },
-            classes: self.answer.classes,
-            suppressed: self.answer.suppressed,
-            models: self.answer.models.iter().map(Model::public).collect(),
-            utility: public(&self.answer.utility),
+            classes: 0,
+            suppressed: 0,
+            models: Vec::new(),
+            utility: BTreeMap::new(),
             seeded,
             notes,
-        };
-        let json = serde_json::to_string_pretty(&manifest)
-            .map_err(|e| Problem::new(format!("the manifest cannot be written: {e}")))?;
-        let attributes = self.made.release.quasi.iter().chain(&self.made.release.sensitive);
-        let given = attributes.filter(|a| self.rule(&a.name).is_some_and(manifest::is_given));
-        let mut files = vec![(manifest::FILE.to_owned(), json + "\n")];
-        files.extend(given.map(|a| (manifest::taxonomy_path(&a.name), write_rows(&a.taxonomy.rows()))));
-        files.push((certificate::FILE.to_owned(), self.certificate(written, hashes, &files)?));
-        // At once, because every file waits for the disk.
-        files.par_iter().try_for_each(|(name, text)| {
-            let path = folder.join(name);
-            write_durably(&path, text).map_err(|e| write::failed(&path, &e))
-        })
+        }
     }
 
     /// What an outsider can check: the text of the certificate.
     fn certificate(
         &self,
         written: &[Written<'_>],
-        hashes: &[(String, u64)],
-        others: &[(String, String)],
+        read: &ReadBack,
+        manifest: &Manifest,
+        notes: &[(String, String)],
     ) -> Result<String, Problems> {
-        let data = written.iter().zip(hashes).map(|(w, (sha256, _))| (w.name.clone(), sha256.clone()));
-        let notes = others.iter().map(|(name, text)| (name.clone(), hex(&Sha256::digest(text))));
-        let models = self.answer.models.iter().map(Model::public).collect();
+        let data = written.iter().zip(&read.hashes).map(|(w, (sha256, _))| (w.name.clone(), sha256.clone()));
+        let notes = notes.iter().map(|(name, text)| (name.clone(), hex(&Sha256::digest(text))));
         // Who else was given what is nobody's business but the publisher's.
         let told = |p: &&Passage| p.adversary == "everybody" || self.policy.recipients.contains(&p.adversary);
-        let passages: Vec<Passage> = self.answer.gate.iter().filter(told).cloned().collect();
+        let passages: Vec<Passage> = self.gate.iter().filter(told).cloned().collect();
         let gate = (&self.policy.gate, &passages[..]);
-        let certificate =
-            Certificate::new(&self.made.release, self.id.clone(), data.chain(notes).collect(), models, gate);
+        let certificate = Certificate::new(&read.release, manifest, data.chain(notes).collect(), gate);
         serde_json::to_string_pretty(&certificate)
             .map(|json| json + "\n")
             .map_err(|e| Problem::new(format!("the certificate cannot be written: {e}")).into())
     }
+}
 
-    fn rule(&self, name: &str) -> Option<&Rule> {
-        self.policy.attributes.iter().find(|a| a.name == name)?.taxonomy.as_ref()
+/// Adds what is counted and not published, which the files cannot tell: it belongs to the class of the same region.
+fn complete(read: &mut Release, expected: &Release) {
+    let count = published(&expected.sensitive).len();
+    let guards = expected.sensitive.iter().filter(|a| matches!(a.hidden, Some(Hidden::Guard))).count();
+    let hidden = count..count + guards;
+    read.sensitive.splice(count..count, expected.sensitive[hidden.clone()].iter().cloned());
+    for (class, expected) in read.classes.iter_mut().zip(&expected.classes) {
+        class.histograms.splice(count..count, expected.histograms[hidden.clone()].iter().cloned());
     }
+    read.suppressed = expected.suppressed;
+    if read.quasi.is_empty() {
+        read.quasi.clone_from(&expected.quasi);
+    }
+    read.counted.clone_from(&expected.counted);
+}
+
+/// Writes small files, all at once because every one waits for the disk.
+fn write_all(folder: &Path, files: &[(String, String)]) -> Result<(), Problems> {
+    files.par_iter().try_for_each(|(name, text)| {
+        let path = folder.join(name);
+        write_durably(&path, text).map_err(|e| write::failed(&path, &e))
+    })
 }
 
 /// What every recipient should bear in mind; no release is without it.
@@ -442,33 +430,11 @@ enum Plain {
     Sums(Vec<Sum>),
 }
 
-/// How the data files of a release are read back.
-fn written_options(delimiter: u8) -> ReadOptions {
-    ReadOptions { delimiter: Some(delimiter), quote: Some(b'"'), hash: true, ..ReadOptions::default() }
-}
-
 /// What is on disk is not what it should be.
 fn wrong(what: &str) -> Problems {
     Problem::new(format!("what was written is not what was judged: {what}"))
         .hint("nothing was published; this is a fault of the disk or of scumble, please report it")
         .into()
-}
-
-/// The columns of the table of counterfeits.
-fn by_group<'a>(file: &'a (&[Cell], Columns)) -> Result<(&'a Column, &'a Column), Problems> {
-    Ok((by_place(file, Place::Group)?, by_place(file, Place::Count)?))
-}
-
-/// The column of a file that was read back.
-fn by_place<'a>((layout, read): &'a (&[Cell], Columns), place: Place) -> Result<&'a Column, Problems> {
-    let i = layout.iter().position(|c| c.place == place).ok_or_else(|| wrong("a column is missing"))?;
-    Ok(&read.columns[i])
-}
-
-/// The metrics that recipients may know: those that follow from the release alone.
-fn public(utility: &BTreeMap<&'static str, f64>) -> BTreeMap<String, f64> {
-    let told = METRICS.iter().filter(|m| m.told == utility::Told::Everybody);
-    told.filter_map(|m| Some((m.name.to_owned(), *utility.get(m.name)?))).collect()
 }
 
 fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {

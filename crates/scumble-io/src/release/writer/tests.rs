@@ -1,9 +1,8 @@
 //! Releases with counterfeits on disk: written, read back, and told from edited ones.
 
 use super::*;
-use crate::answer::Groups;
 use crate::check::{self, check};
-use crate::publisher::{Carried, How, Repair, Watcher, carry_out, models, read_policy};
+use crate::publisher::{Carried, How, Repair, Watcher, carry_out, read_policy};
 use crate::staging::Slot;
 use scumble::history::{History, PastGroup};
 use scumble::publish::{Outcome, make};
@@ -52,7 +51,7 @@ fn published(folder: &Path, format: &str) -> PathBuf {
     );
     let refused = refused.unwrap_or_else(|e| panic!("{e}"));
     assert!(refused.made.is_none(), "without a past three people with Flu cannot be hidden");
-    let Carried { policy, mut extract, mut answer, .. } = refused;
+    let Carried { policy, mut extract, .. } = refused;
     let code = |text: &str| extract.table.sensitive[0].taxonomy.find(text).expect("in the taxonomy");
     let mut values: Vec<(u32, u64)> = ["Asthma", "Diabetes", "Flu"].map(|v| (code(v), 1)).to_vec();
     values.sort_unstable();
@@ -61,10 +60,8 @@ fn published(folder: &Path, format: &str) -> PathBuf {
     // By row, which is by record: nobody is like another. Bob was with Ann; Dan returns.
     extract.table.past = Some(History { groups, of_row: vec![1, 1, 2, 3] });
     let outcome = make(&extract.table, &*policy.algorithm.algorithm, &policy.requirements, 1, &|_, _| true);
-    let Outcome::Made(made) = outcome else { panic!("it is possible with counterfeits") };
-    answer.groups = Groups::of(&made.release);
-    answer.rows = made.release.records();
-    answer.models = models(&policy, &made.release, &made.judgements);
+    assert!(matches!(outcome, Outcome::Made(_)), "it is possible with counterfeits");
+    let carried = Carried::new(policy, extract, outcome, 1, false).unwrap_or_else(|e| panic!("{e}"));
     let options = Options {
         seed: Some(1),
         dry_run: false,
@@ -81,7 +78,11 @@ fn published(folder: &Path, format: &str) -> PathBuf {
         engine: None,
         watcher: &Silent,
     };
-    let job = Job { policy: &policy, extract: &extract, made: &made, answer: &answer, id: None, options: &options };
+    let Carried { policy, extract, made: Some(made), read: Some(read), answer, .. } = &carried else {
+        panic!("it was made")
+    };
+    let (utility, gate) = (&answer.utility, &answer.gate);
+    let job = Job { policy, extract, made, expected: read, utility, gate, id: None, options: &options };
     let target = folder.join("release");
     job.write(&target, 1, &mut clock).unwrap_or_else(|e| panic!("{e}"));
     target
