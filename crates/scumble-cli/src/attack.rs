@@ -134,6 +134,7 @@ fn options(adversary: Adversary, watcher: &dyn Watcher) -> Options<'_> {
 pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
     let watcher = watch::Terminal::new();
     let (junit, sarif) = (arguments.junit.clone(), arguments.sarif.clone());
+    must_be_used(&arguments)?;
     let engine = arguments.engine.open()?;
     if engine.is_some() {
         must_be_releases(&arguments.names, &arguments.statistics, &arguments.policy)?;
@@ -171,10 +172,12 @@ pub fn run(arguments: Arguments) -> Result<Answer, Problems> {
                 .hint("`minimality` attacks what the policy would publish; leave one of them out")
                 .into());
         }
-        let Arguments { names, with, fail_on, show_values, adversary: Adversary { attribute, seed, .. }, .. } =
-            arguments;
+        let Arguments {
+            names, with, fail_on, show_values, people, adversary: Adversary { attribute, seed, .. }, ..
+        } = arguments;
+        let watcher = &watcher;
         let options =
-            scumble_io::minimality::Options { policy, attribute, with, fail_on, show_values, seed, watcher: &watcher };
+            scumble_io::minimality::Options { policy, attribute, with, fail_on, show_values, people, seed, watcher };
         let answer = minimality(&names, &options);
         watcher.clear();
         let answer = answer?;
@@ -212,6 +215,43 @@ fn must_be_releases(names: &[String], statistics: &Option<PathBuf>, policy: &Opt
     Err(Problem::new(what).hint("leave out `--engine` and `--cluster`").into())
 }
 
+/// Refuses what was given and would have no effect: an attack that ignores it would look as if it had taken it into account.
+fn must_be_used(given: &Arguments) -> Result<(), Problems> {
+    let a = &given.adversary;
+    let freeform = given.names == [scumble::catalogue::FREEFORM.name];
+    let (what, used): (&str, &[&str]) = match (&given.statistics, &given.policy) {
+        (Some(_), _) => ("statistics", &["--register", "--name"]),
+        (None, _) if freeform => ("freeform values", &["--release", "--policy"]),
+        // What is wrong with a release beside a policy is said elsewhere.
+        (None, Some(_)) => {
+            ("a policy", &["--policy", "--attribute", "--seed", "--people", "--show-values", "--release"])
+        }
+        (None, None) => return Ok(()),
+    };
+    let all = [
+        ("--release", !a.releases.is_empty()),
+        ("--policy", given.policy.is_some()),
+        ("--attribute", a.attribute.is_some()),
+        ("--register", a.register.is_some()),
+        ("--in", !a.members.is_empty()),
+        ("--name", a.name.is_some()),
+        ("--truth", a.truth.is_some()),
+        ("--facts", a.facts.is_some()),
+        ("--reference", a.reference.is_some()),
+        ("--allow-unknown", a.allow_unknown),
+        ("--seed", a.seed.is_some()),
+        ("--people", given.people.is_some()),
+        ("--picture", given.picture.is_some()),
+        ("--top", given.top.is_some()),
+        ("--show-values", given.show_values),
+    ];
+    let mut problems = Problems::default();
+    for (option, _) in all.iter().filter(|(option, is_given)| *is_given && !used.contains(option)) {
+        problems.push(Problem::new(format!("the attack on {what} makes no use of `{option}`")).hint("leave it out"));
+    }
+    problems.or(())
+}
+
 /// The attack on a policy.
 fn minimality(names: &[String], options: &scumble_io::minimality::Options<'_>) -> Result<Attacked, Problems> {
     if let Some(name) = names.iter().find(|n| *n != "minimality") {
@@ -242,7 +282,11 @@ fn explained(e: &Explained) -> String {
             true => "in every belief that fits what was published".to_owned(),
             false => format!("between {low} and {high} in every belief that fits"),
         });
-        vec![b.value.clone(), format!("{:.4}", b.probability), bounds]
+        let of_alike = b.of_alike.as_ref().map_or(String::new(), |(low, high)| match low == high {
+            true => format!("{low} of the {}", e.alike),
+            false => format!("{low} to {high} of the {}", e.alike),
+        });
+        vec![b.value.clone(), format!("{:.4}", b.probability), bounds, of_alike]
     };
     text.push_str(&table(&e.values.iter().map(row).collect::<Vec<_>>()));
     for because in &e.inferences {
@@ -268,7 +312,11 @@ fn explained(e: &Explained) -> String {
 /// How good the proof is.
 fn standing(b: &Because) -> String {
     let facts = counted(b.facts.len() as u64, "fact", "facts");
-    let smallest = if b.smallest { "no fewer suffice" } else { "none can be left out" };
+    let smallest = match (b.smallest, b.irreducible) {
+        (true, _) => "no fewer suffice",
+        (false, true) => "none can be left out",
+        (false, false) => "perhaps fewer suffice",
+    };
     let checked = if b.verified { "the combination was checked" } else { "not checked" };
     format!("{facts}, {smallest}; {checked}")
 }
@@ -356,5 +404,5 @@ fn person(p: &Person) -> Vec<String> {
     let groups: Vec<String> = p.groups.iter().map(u64::to_string).collect();
     let groups = if p.groups.iter().all(|&n| n == 1) { String::new() } else { format!("groups {}", groups.join(", ")) };
     let values: Vec<String> = p.values.iter().map(|(v, p)| format!("{v} {p:.3}")).collect();
-    vec![who, format!("{:.3}", p.risk), values.join(", "), groups]
+    vec![who, format!("{:.3}", p.risk), p.estimator.to_owned(), values.join(", "), groups]
 }

@@ -236,6 +236,7 @@ impl Exposure {
                 What::Candidates => "candidates",
                 What::Posterior => "posterior",
                 What::Intersection => "intersection",
+                What::Undecided => "undecided",
             },
             who: b.people.iter().take(most).map(|&p| (memory.name)(p)).collect(),
             people: b.people.len() as u64,

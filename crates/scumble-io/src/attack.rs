@@ -154,6 +154,8 @@ pub struct Person {
     pub name: Option<String>,
     /// How much she is at risk: the belief in her likeliest value, or the probability of a link.
     pub risk: f64,
+    /// What the risk is, or how the belief is come by.
+    pub estimator: &'static str,
     /// Number of groups that she may be in, by release.
     pub groups: Vec<u64>,
     /// Values that are possible, with their probabilities; only where values are asked for.
@@ -180,6 +182,9 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
     }
     let (said, for_others) = if names.is_empty() { freeform::is_said(&options.releases) } else { (false, true) };
     if said && !for_others {
+        if options.people.is_some() {
+            return Err(nothing_of_people("`freeform` looks at values, not at people").into());
+        }
         return freeform::attack(&alone);
     }
     let mut clock = Clock::new();
@@ -188,17 +193,22 @@ pub fn attack(names: &[String], options: &Options<'_>) -> Result<Attacked, Probl
     let material = read(options)?;
     clock.lap("read");
     let scene = &material.scene;
+    let mut ready: Vec<(&Wanted, Box<dyn Attack>)> = Vec::new();
+    for wanted in &wanted {
+        let attack = (wanted.0.build)(&wanted.1)?;
+        match lack(wanted.0.name, &*attack, scene) {
+            None => ready.push((wanted, attack)),
+            Some(_) if names.is_empty() => (),
+            Some(lack) => return Err(lack.into()),
+        }
+    }
+    if options.people.is_some() {
+        must_tell_of_people(&ready, scene)?;
+    }
     let mut results: Vec<(Outcome, Option<Chart>)> = Vec::new();
     let mut skipped = Vec::new();
     let mut people = String::new();
-    for (entry, parameters) in &wanted {
-        let attack = (entry.build)(parameters)?;
-        if let Some(lack) = lack(entry.name, &*attack, scene) {
-            if names.is_empty() {
-                continue;
-            }
-            return Err(lack.into());
-        }
+    for ((entry, parameters), attack) in ready {
         options.watcher.phase(entry.name);
         match attack.run(scene, &|done, all| options.watcher.at(done, all)) {
             Ok(report) => results.push(told(entry.name, parameters, report, &material, options, &mut people)),
@@ -253,10 +263,27 @@ fn unknown(name: &str) -> Problem {
     Problem::new(format!("there is no attack `{name}`")).hint(did_you_mean(name, ATTACKS.iter().map(|e| e.name)))
 }
 
-type Wanted = Vec<(&'static Entry<Box<dyn Attack>>, Parameters)>;
+type Wanted = (&'static Entry<Box<dyn Attack>>, Parameters);
+
+/// Refuses a file about everybody if nothing could be written into it; said before the work.
+fn must_tell_of_people(ready: &[(&Wanted, Box<dyn Attack>)], scene: &Scene) -> Result<(), Problem> {
+    if scene.people.is_none() {
+        return Err(nothing_of_people("without a register there is nobody to look for"));
+    }
+    if ready.iter().all(|(_, attack)| !attack.tells_of_people()) {
+        return Err(nothing_of_people("these attacks look at classes, not at people"));
+    }
+    Ok(())
+}
+
+/// There is nothing to write about everybody, because of this.
+fn nothing_of_people(because: &str) -> Problem {
+    Problem::new(format!("what was found about everybody cannot be written: {because}"))
+        .hint("give `--register FILE`, and an attack on people; or leave out `--people`")
+}
 
 /// The attacks that are asked for, with their parameters.
-fn wanted(names: &[String], options: &Options<'_>) -> Result<Wanted, Problems> {
+fn wanted(names: &[String], options: &Options<'_>) -> Result<Vec<Wanted>, Problems> {
     let mut problems = Problems::default();
     let mut entries: Vec<&'static Entry<Box<dyn Attack>>> = Vec::new();
     for name in names {

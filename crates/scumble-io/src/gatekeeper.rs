@@ -28,16 +28,37 @@ pub(crate) struct Gatekeeper {
     place: Option<Whereabouts>,
     ledger: Option<Ledger>,
     recollection: Option<Recollection>,
+    /// The last entry when the ledger was given back to others, if it was.
+    given_back: Option<String>,
     /// What the steward should know.
     pub warnings: Vec<String>,
 }
 
 /// What everybody learns about a sensitive attribute.
-struct Sight {
+pub(crate) struct Sight {
     memory: Memory,
     /// The number in it of everybody in the extract.
     number_of: Vec<u32>,
     seen: Vec<Seen>,
+}
+
+impl Sight {
+    /// Finds reasons for what everybody learns. That takes longer than the verdict, which does not depend on it.
+    pub fn explain(&mut self) {
+        for seen in &mut self.seen {
+            seen.explain(&self.memory);
+        }
+    }
+
+    /// Everybody who is exposed, as lines of a CSV file.
+    pub fn exposed_lines(&self, show_values: bool) -> String {
+        self.seen.iter().map(|seen| exposed_lines(&self.memory, seen, show_values)).collect()
+    }
+
+    /// What everybody learns, as the answer tells it.
+    pub fn passages<'a>(&'a self, gate: &'a Gate, show_values: bool) -> impl Iterator<Item = Passage> + 'a {
+        self.seen.iter().map(move |seen| Passage::of(&self.memory, gate, seen, show_values))
+    }
 }
 
 /// A release that was announced.
@@ -56,7 +77,7 @@ impl Gatekeeper {
             let base = if options.ledger.is_some() { Path::new("") } else { base };
             Whereabouts::new(base, ledger, options.key.as_deref().or(policy.key.as_deref()))
         });
-        let mut keeper = Gatekeeper { place, ledger: None, recollection: None, warnings: Vec::new() };
+        let mut keeper = Gatekeeper { place, ledger: None, recollection: None, given_back: None, warnings: Vec::new() };
         keeper.enter(if options.dry_run { Access::Read } else { Access::Write { wait: options.wait, make: false } })?;
         Ok(keeper)
     }
@@ -70,14 +91,26 @@ impl Gatekeeper {
         Ok(())
     }
 
-    /// Makes the ledger if there is none yet: only for a release that is about to be written. Whether nobody else was
-    /// faster; if somebody was, the release was not judged against hers and must be made again.
+    /// Gives the ledger back to others: what was read of it stays, and nothing more is asked of it until
+    /// [`Gatekeeper::make`]. A refusal is final, so that reasons and remedies can be looked for meanwhile.
+    pub fn give_back(&mut self) {
+        if let Some(ledger) = self.ledger.take() {
+            self.given_back = Some(ledger.head().to_owned());
+        }
+    }
+
+    /// Makes the ledger if there is none yet, or takes it again after it was given back: only for a release that is about to
+    /// be written. Whether nobody else was faster; if somebody was, the release was not judged against hers and must be made
+    /// again.
     pub fn make(&mut self, options: &Options<'_>) -> Result<bool, Problems> {
         if self.ledger.is_some() || self.place.is_none() {
             return Ok(true);
         }
         self.enter(Access::Write { wait: options.wait, make: true })?;
         let Some(ledger) = &self.ledger else { return Ok(true) };
+        if let Some(head) = self.given_back.take() {
+            return Ok(ledger.head() == head);
+        }
         if ledger.given().next().is_some() {
             return Ok(false);
         }
@@ -201,8 +234,8 @@ impl Gatekeeper {
         Some(New { name, recipients, release: &made.release, people, groups, tags, persons })
     }
 
-    /// Lets every adversary put the release together with what she has: whether it may pass, and the records of the
-    /// extract whose people it exposes.
+    /// Lets every adversary put the release together with what she has: whether it may pass, the records of the extract whose
+    /// people it exposes, and what there is to explain.
     pub fn judge(
         &self,
         gate: &Gate,
@@ -210,25 +243,23 @@ impl Gatekeeper {
         new: &New<'_>,
         options: &Options<'_>,
         answer: &mut Published,
-    ) -> Result<(bool, Vec<u32>), Problems> {
+    ) -> Result<(bool, Vec<u32>, Vec<Sight>), Problems> {
         let (mut passes, mut records) = (true, Vec::new());
-        for Sight { memory, number_of, seen } in self.see(gate, extract, new, options)? {
-            for seen in &seen {
+        let sights = self.see(gate, extract, new, options)?;
+        for sight @ Sight { memory, number_of, seen } in &sights {
+            for seen in seen {
                 passes &= seen.holds();
                 answer.reasons.extend(reasons(&memory.attribute, seen, options.show_values));
-                answer.gate.push(Passage::of(&memory, gate, seen, options.show_values));
-                if options.exposed.is_some() {
-                    answer.exposed.push_str(&exposed_lines(&memory, seen, options.show_values));
-                }
             }
+            answer.gate.extend(sight.passages(gate, options.show_values));
             answer.attacks = gate.panel.iter().map(|p| p.name().to_owned()).collect();
             let mut exposed = vec![false; memory.people];
             seen.iter().flat_map(|s| &s.breaches).flat_map(|b| &b.people).for_each(|&p| exposed[p as usize] = true);
-            records.extend((0u32..).zip(&number_of).filter(|(_, p)| exposed[**p as usize]).map(|(record, _)| record));
+            records.extend((0u32..).zip(number_of).filter(|(_, p)| exposed[**p as usize]).map(|(record, _)| record));
         }
         records.sort_unstable();
         records.dedup();
-        Ok((passes, records))
+        Ok((passes, records, sights))
     }
 
     /// What everybody learns, attribute by attribute; nothing where there is nothing to judge.

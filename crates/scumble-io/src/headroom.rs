@@ -154,7 +154,7 @@ fn room(
             told.left = keeper.left(&new)?;
         }
         let mut verdict = Published { gate: Vec::new(), reasons: Vec::new(), ..answer };
-        let (passes, exposed) = keeper.judge(&policy.gate, &extract, &new, options, &mut verdict)?;
+        let (passes, exposed, _) = keeper.judge(&policy.gate, &extract, &new, options, &mut verdict)?;
         if !passes {
             room.more = false;
             room.because = verdict.reasons.iter().map(|r| r.message.clone()).collect();

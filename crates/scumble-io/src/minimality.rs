@@ -2,12 +2,16 @@
 
 use crate::answer::VERSION;
 use crate::attack::{Adversary, Attacked, Outcome, Tested, conditions, given, test};
-use crate::publisher::{Clock, How, Watcher, base_of, carry_out, read_policy};
+use crate::publisher::{Carried, Clock, How, Watcher, base_of, carry_out, read_policy, write_whole};
+use crate::write::{Rows, quoted};
+use hashbrown::HashMap;
 use scumble::attack::Figure;
-use scumble::attack::minimality::{Maker, Minimality, Options as Runs, minimality};
+use scumble::attack::minimality::{Belief, Maker, Minimality, Options as Runs, Suspects, minimality};
 use scumble::catalogue::{MINIMALITY, Parameters, did_you_mean};
 use scumble::problem::{Problem, Problems};
+use scumble::release::Form;
 use scumble::table::published;
+use std::fmt::Write;
 use std::path::PathBuf;
 
 /// What is attacked.
@@ -22,6 +26,8 @@ pub struct Options<'a> {
     pub fail_on: Vec<String>,
     /// Show values in what was found.
     pub show_values: bool,
+    /// Write what was found about everybody into this CSV file.
+    pub people: Option<PathBuf>,
     /// The seed of the release, and of the worlds that are drawn.
     pub seed: Option<u64>,
     /// Who wants to know.
@@ -66,6 +72,9 @@ pub fn attack(options: &Options<'_>) -> Result<Attacked, Problems> {
         true
     })?;
     clock.lap("minimality");
+    if let Some(file) = &options.people {
+        write_whole(file, &everybody(&found, &carried, &made.form, attribute))?;
+    }
     let told = figures(&found);
     let outcome = Outcome {
         attack: MINIMALITY.name.into(),
@@ -125,6 +134,41 @@ fn figures(found: &Minimality) -> Vec<Figure> {
     figures.push(Figure::count("runs", found.runs, "worlds that the algorithm was run on"));
     figures.push(Figure::count("kept", found.reproduced, "of them made this release again"));
     figures
+}
+
+/// One line for every record of the extract: the strongest belief about its person, knowing the algorithm. Of suppressed
+/// records nothing is believed.
+fn everybody(found: &Minimality, carried: &Carried, form: &Form, attribute: usize) -> String {
+    let extract = &carried.extract;
+    let of: HashMap<(usize, &[u32]), &Suspects> =
+        found.people.iter().map(|s| ((s.class, s.codes.as_slice()), s)).collect();
+    let class_of = Rows::new(extract, form, &extract.layout, carried.seed).class_of();
+    let names = extract.persons.as_ref();
+    let mut text = String::from("attack,row");
+    names.iter().for_each(|names| text += &format!(",{}", quoted(&names.name, b',')));
+    text += ",risk,estimator,certain,values\n";
+    let taxonomy = &extract.table.sensitive[attribute].taxonomy;
+    for (record, (&class, &row)) in class_of.iter().zip(&extract.row_of).enumerate() {
+        let codes: Vec<u32> = extract.table.quasi_codes.iter().map(|column| column[row as usize]).collect();
+        let known = |b: &Belief| Some((taxonomy.leaf(b.value).to_owned(), b.posterior.as_ref()?.to_f64()));
+        let suspects = of.get(&(class as usize, &codes[..]));
+        let mut values: Vec<(String, f64)> = suspects.map_or(&[][..], |s| &s.values).iter().filter_map(known).collect();
+        values.retain(|(_, p)| *p > 0.0);
+        values.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let name =
+            names.map_or(String::new(), |names| format!(",{}", quoted(names.values.get(names.codes[record]), b',')));
+        let told = values.first().map_or_else(
+            || ",,".to_owned(),
+            |(_, p)| {
+                let certain = if found.exact && values.len() == 1 { "yes" } else { "no" };
+                format!("{p:.6},by the worlds that make this release again,{certain}")
+            },
+        );
+        let values: Vec<String> = values.iter().map(|(v, p)| format!("{v} {p:.6}")).collect();
+        let (row, values) = (record + 1, quoted(&values.join("; "), b','));
+        let _ = writeln!(text, "{},{row}{name},{told},{values}", MINIMALITY.name);
+    }
+    text
 }
 
 /// Who gains most, in words.

@@ -5,7 +5,7 @@
 
 use crate::answer::{Perturbed, Published, Reason, Record, VERSION, exposed_header};
 use crate::engine::{self, Engine};
-use crate::gatekeeper::Gatekeeper;
+use crate::gatekeeper::{Gatekeeper, Sight};
 use crate::levels;
 use crate::release::account::Account;
 use crate::release::manifest;
@@ -120,6 +120,8 @@ pub(crate) struct Carried {
     pub seed: u64,
     /// The records whose people the gate found exposed.
     pub exposed: Vec<u32>,
+    /// What the gate saw, to be explained if it refuses.
+    sights: Vec<Sight>,
 }
 
 /// How a policy is carried out.
@@ -229,6 +231,10 @@ fn attempt(path: &Path, options: &Options<'_>) -> Result<Option<Published>, Prob
     let passes = carried.pass(&keeper, &target, options)?;
     clock.lap("attack");
     if carried.made.is_some() && !passes {
+        // The decision is made: others need not wait for reasons and remedies.
+        keeper.give_back();
+        carried.explain(options);
+        clock.lap("explain");
         if let Some(file) = &options.exposed {
             let text = exposed_header(options.show_values) + &carried.answer.exposed;
             write_whole(file, &text)?;
@@ -294,7 +300,8 @@ impl Carried {
             engine: None,
             seconds: BTreeMap::new(),
         };
-        let mut carried = Carried { policy, extract, made: None, read: None, answer, seed, exposed: Vec::new() };
+        let (made, read, exposed, sights) = (None, None, Vec::new(), Vec::new());
+        let mut carried = Carried { policy, extract, made, read, answer, seed, exposed, sights };
         match outcome {
             Outcome::Made(made) => carried.take(made)?,
             Outcome::Refused(reasons) => carried.answer.reasons = reasons.iter().map(Reason::from).collect(),
@@ -340,10 +347,25 @@ impl Carried {
         let Some(new) = new else { return Ok(true) };
         self.answer.gate.clear();
         self.answer.reasons.clear();
-        self.answer.exposed.clear();
-        let (passes, exposed) = keeper.judge(&self.policy.gate, &self.extract, &new, options, &mut self.answer)?;
+        let judged = keeper.judge(&self.policy.gate, &self.extract, &new, options, &mut self.answer)?;
+        let (passes, exposed, sights) = judged;
         self.exposed = exposed;
+        self.sights = sights;
         Ok(passes)
+    }
+
+    /// Finds the reasons of a refusal; the answer tells them.
+    fn explain(&mut self, options: &Options<'_>) {
+        options.watcher.phase("looking for the reasons");
+        self.answer.gate.clear();
+        self.answer.exposed.clear();
+        for mut sight in std::mem::take(&mut self.sights) {
+            sight.explain();
+            if options.exposed.is_some() {
+                self.answer.exposed.push_str(&sight.exposed_lines(options.show_values));
+            }
+            self.answer.gate.extend(sight.passages(&self.policy.gate, options.show_values));
+        }
     }
 
     /// Announces, writes and confirms a release that passed; nothing if it was overtaken.

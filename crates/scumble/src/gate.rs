@@ -5,6 +5,14 @@
 //! who has which value. [`judge`] lets every [`Adversary`] put together what she was given, before and with the new
 //! release, and counts whom it exposes beyond what the policy's [`Gate`] allows.
 //!
+//! The verdict comes first, and within a limit of work that is counted, not timed; [`Seen::explain`] looks for reasons
+//! afterwards. What could not be decided within the limit is judged like this:
+//!
+//! - for `certain` and `candidates`, a value that is neither proven possible nor excluded counts as possible, unless the belief
+//!   of maximum entropy gives it next to nothing: then it counts as impossible, which it likely is;
+//! - for a `posterior` that the policy gives, somebody about whom the belief of maximum entropy did not settle counts as exposed
+//!   ([`What::Undecided`]), unless it had not settled before the release either. The default limit judges the belief so far.
+//!
 //! A person is exposed only if the new release makes it worse for her: what earlier releases gave away cannot be taken
 //! back, and would otherwise close the gate for ever. Those people are counted apart.
 

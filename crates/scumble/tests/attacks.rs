@@ -13,6 +13,8 @@ mod definetti;
 mod linkage;
 #[path = "attacks/made.rs"]
 mod made;
+#[path = "attacks/membership.rs"]
+mod membership;
 #[path = "attacks/minimality.rs"]
 mod minimality;
 #[path = "laws/worst.rs"]

@@ -243,7 +243,9 @@ fn the_papers_example_is_refused_with_its_reasons() {
         people: 15,
         name: Box::new(|p| (p + 1).to_string()),
     };
-    let seen = judge(&memory, &Gate::default(), None, &|_, _| ()).unwrap();
+    let mut seen = judge(&memory, &Gate::default(), None, &|_, _| ()).unwrap();
+    assert!(seen.iter().flat_map(|s| &s.breaches).all(|b| b.reason.is_none()), "the verdict comes first");
+    seen.iter_mut().for_each(|s| s.explain(&memory));
     assert_eq!(seen.len(), 1);
     assert_eq!(people(&seen[0], What::Certain), BTreeSet::from([6, 9, 12]));
     assert_eq!(seen[0].broken, ["the values of 3 people would be certain to everybody; at most 0 may be"]);

@@ -37,7 +37,7 @@ pub(super) fn told(
         let found = Found { crowd, report: &report, material };
         let ranked = found.ranked(options.top);
         outcome.top = ranked.into_iter().map(|(row, risk)| found.person(row, risk, options.show_values)).collect();
-        if options.people.is_some() {
+        if options.people.is_some() && (report.beliefs.is_some() || report.risk.is_some()) {
             found.write(name, people);
         }
     }
@@ -109,15 +109,23 @@ impl Found<'_> {
     fn person(&self, row: usize, risk: f64, show_values: bool) -> Person {
         let kind = self.crowd.kind_of[row] as usize;
         let values = if show_values { self.values(kind) } else { Vec::new() };
-        Person { row: row as u64 + 1, name: self.name(row).map(str::to_owned), risk, groups: self.groups(kind), values }
+        Person {
+            row: row as u64 + 1,
+            name: self.name(row).map(str::to_owned),
+            risk,
+            estimator: self.report.estimator(kind),
+            groups: self.groups(kind),
+            values,
+        }
     }
 
-    /// One line for every row of the register.
+    /// One line for every row of the register. `certain` says whether the value is: `yes`, `no`, or nothing where the attack
+    /// is not about values.
     fn write(&self, attack: &str, text: &mut String) {
         if text.is_empty() {
             let groups: String = (1..=self.material.scene.releases.len()).map(|i| format!(",groups_{i}")).collect();
             let name = self.material.names.as_ref().map_or(String::new(), |c| format!(",{}", quoted(&c.name, b',')));
-            let _ = writeln!(text, "attack,row{name},risk{groups},values");
+            let _ = writeln!(text, "attack,row{name},risk,estimator,certain{groups},values");
         }
         for (row, &kind) in self.crowd.kind_of.iter().enumerate() {
             let kind = kind as usize;
@@ -125,7 +133,12 @@ impl Found<'_> {
             let risk = self.risk(kind).map_or(String::new(), |r| format!("{r:.6}"));
             let groups: String = self.groups(kind).iter().map(|n| format!(",{n}")).collect();
             let values: Vec<String> = self.values(kind).iter().map(|(v, p)| format!("{v} {p:.6}")).collect();
-            let _ = writeln!(text, "{attack},{}{name},{risk}{groups},{}", row + 1, quoted(&values.join("; "), b','));
+            let beliefs = self.report.beliefs.as_ref().filter(|b| !b.of(kind).is_empty());
+            let certain = beliefs.map_or("", |b| if b.is_certain(kind) { "yes" } else { "no" });
+            let estimator = if risk.is_empty() { "" } else { self.report.estimator(kind) };
+            let (row, estimator) = (row + 1, quoted(estimator, b','));
+            let values = quoted(&values.join("; "), b',');
+            let _ = writeln!(text, "{attack},{row}{name},{risk},{estimator},{certain}{groups},{values}");
         }
     }
 }

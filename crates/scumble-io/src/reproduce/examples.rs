@@ -8,7 +8,7 @@ use scumble::attack::statistics::{Line, People, differencing, read};
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::inference::witness::{Claim, Explainer, Proof, verify};
 use scumble::inference::worlds::{Options as Draws, worlds};
-use scumble::inference::{Evidence, Inference, Located, infer};
+use scumble::inference::{Evidence, Inference, Located, WORK, infer};
 use scumble::problem::{Problem, Problems};
 use scumble::register::{Register, RegisterColumn};
 use scumble::release::{Release, Shape};
@@ -119,7 +119,7 @@ fn evidence(people: u32, releases: &[Groups<'_>]) -> Evidence {
 }
 
 fn inferred(evidence: &Evidence) -> Result<Inference, Problem> {
-    infer(evidence, &|_, _| ()).map_err(|_| Problem::new("a worked example has no world: this is a defect"))
+    infer(evidence, WORK, &|_, _| ()).map_err(|_| Problem::new("a worked example has no world: this is a defect"))
 }
 
 const FIRST: Groups<'_> = &[(&[1, 2, 3, 4], "DFFP"), (&[5, 6, 7], "DFP"), (&[8, 9, 10], "FHL"), (&[11, 12, 13], "PDH")];

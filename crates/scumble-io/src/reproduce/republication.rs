@@ -6,7 +6,7 @@ use super::{Findings, Item, Laboratory, algorithm, percent};
 use hashbrown::{HashMap, HashSet};
 use scumble::attack::Chart;
 use scumble::inference::entropy::entropy_of;
-use scumble::inference::{Evidence, Inference, infer};
+use scumble::inference::{Evidence, Inference, WORK, infer};
 use scumble::problem::{Problem, Problems};
 use std::time::Instant;
 
@@ -87,7 +87,7 @@ impl Joint {
     fn new(series: &Series<'_>) -> Result<Joint, Problems> {
         let start = Instant::now();
         let (evidence, everybody) = series.evidence();
-        let found = infer(&evidence, &|_, _| ())
+        let found = infer(&evidence, WORK, &|_, _| ())
             .map_err(|_| Problem::new("two releases of the same people contradict each other: this is a defect"))?;
         let seconds = start.elapsed().as_secs_f64();
         let [_, published] = &series.releases[..] else {

@@ -7,7 +7,7 @@ use rand::RngExt;
 use scumble::algorithm::Algorithm;
 use scumble::attack::Chart;
 use scumble::history::PastGroup;
-use scumble::inference::{Evidence, Located, forced, infer};
+use scumble::inference::{Evidence, Located, WORK, forced, infer};
 use scumble::problem::{Problem, Problems};
 use scumble::query::{Bound, errors};
 use scumble::release::{Form, Member};
@@ -184,7 +184,7 @@ fn items(series: &Series<'_>, name: &str, crowds: &[Vec<u32>], certain: f64) -> 
         // Who is certain is believed with probability 1; ten crossing releases take long to solve for no more than that.
         1.0.. => 1.0,
         _ => {
-            let beliefs = infer(&evidence, &|_, _| ()).map_err(|_| contradiction())?.beliefs;
+            let beliefs = infer(&evidence, WORK, &|_, _| ()).map_err(|_| contradiction())?.beliefs;
             let believed = |kind: u32| beliefs.values(&evidence, kind).map(|(_, p)| p).fold(0.0, f64::max);
             (0..everybody.len() as u32).map(believed).fold(0.0, f64::max)
         }

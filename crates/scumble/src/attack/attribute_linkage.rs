@@ -11,6 +11,9 @@
 //! attacked by itself; of several, the one that tells most about a person counts (see `intersection` and `inference` for what
 //! they tell together).
 //!
+//! Where people may not be in a release (`--register-is population` or `some`), this is believed in case they are, and nobody
+//! of them counts as certain.
+//!
 //! Over the release it is a rule "who shows these quasi-identifiers has s" with support (records of the class) and confidence
 //! (share that has s). A class in which everybody has the same value gives everybody away: homogeneity.
 //!
@@ -52,6 +55,9 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
     ],
     build: |p| Ok(Box::new(AttributeLinkage { confidence: p.number("confidence"), rules: p.count("rules") as usize })),
 };
+
+/// How beliefs are come by.
+pub(super) const COUNTED: &str = "by counting records";
 
 struct AttributeLinkage {
     confidence: Ratio,
@@ -96,10 +102,11 @@ impl Attack for AttributeLinkage {
             return Ok(Report { figures, findings, ..Report::default() });
         };
         let beliefs = beliefs(scene, crowd);
-        let (summary, mut chart) = beliefs.summary(crowd);
+        let (summary, mut chart) = beliefs.summary(crowd, COUNTED);
         chart.title = "Attribute linkage".into();
         figures.splice(0..0, summary);
-        Ok(Report { figures, beliefs: Some(beliefs), chart: Some(chart), findings, ..Report::default() })
+        let (beliefs, estimators) = (Some(beliefs), vec![COUNTED]);
+        Ok(Report { figures, beliefs, estimators, chart: Some(chart), findings, ..Report::default() })
     }
 }
 
@@ -132,7 +139,7 @@ pub(super) fn beliefs(scene: &Scene, crowd: &Crowd) -> Beliefs {
         from.reduce(|a, b| if best(&b) > best(&a) { b } else { a }).unwrap_or_default()
     };
     let kinds: Vec<Vec<(u32, f64)>> = (0..crowd.kinds.len()).into_par_iter().map(of_kind).collect();
-    Beliefs::new(kinds)
+    Beliefs::new(kinds).given_presence(crowd)
 }
 
 /// What is believed of people of a kind from one release: the share of each value among the records that they fit.

@@ -60,6 +60,9 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
     },
 };
 
+/// How beliefs are come by.
+const OPTIMAL: &str = "by Bayes' rule from the reference";
+
 struct Bayes {
     reading: Reading,
 }
@@ -157,7 +160,7 @@ impl Bayes {
             possible.map(|b| (b.value, of(b).to_f64())).collect()
         };
         let before = Beliefs::new(outcomes.iter().map(|o| believed(o, |b| &b.prior)));
-        let after = Beliefs::new(outcomes.iter().map(|o| believed(o, |b| &b.posterior)));
+        let after = Beliefs::new(outcomes.iter().map(|o| believed(o, |b| &b.posterior))).given_presence(&crowd);
         let mut tally = Tally::default();
         crowd.kinds.iter().zip(outcomes).for_each(|(alike, outcome)| tally.count(alike.people, outcome));
         let worst = crowd.kinds.iter().zip(outcomes).filter_map(|(alike, outcome)| match outcome {
@@ -167,17 +170,20 @@ impl Bayes {
         // The first of equal ones.
         let worst = worst.reduce(|a, b| if b.1.gain > a.1.gain { b } else { a });
         let mut figures = tally.figures(worst.map_or(0.0, |(_, change)| change.gain.to_f64()));
-        let (summary, mut chart) = after.summary(&crowd);
+        let (summary, mut chart) = after.summary(&crowd, OPTIMAL);
         figures.extend(summary);
         chart.title = "Bayes-optimal beliefs".into();
         chart.lines.iter_mut().for_each(|(name, _)| *name = "after".into());
-        chart.lines.extend(before.summary(&crowd).1.lines.into_iter().map(|(_, line)| ("before".into(), line)));
+        chart
+            .lines
+            .extend(before.summary(&crowd, OPTIMAL).1.lines.into_iter().map(|(_, line)| ("before".into(), line)));
         let findings = worst.map(|(row, change)| change.words(scene, row)).into_iter().collect();
         let notes = self.notes(&tally);
         Report {
             figures,
             people: Some(crowd),
             beliefs: Some(after),
+            estimators: vec![OPTIMAL],
             chart: Some(chart),
             findings,
             notes,

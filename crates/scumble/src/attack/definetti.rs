@@ -88,6 +88,9 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
     },
 };
 
+/// How beliefs are come by.
+const LEARNT: &str = "by naive Bayes over all groups";
+
 struct DeFinetti {
     prior: Ratio,
     /// By fitting rather than sampling.
@@ -236,9 +239,13 @@ fn opinion(deal: &Deal, posterior: &Posterior, units: &[(usize, u64)]) -> Opinio
 
 fn report(crowd: Option<Crowd>, opinions: &[(u64, Opinion)], notes: Vec<String>) -> Report {
     let beliefs = Beliefs::new(opinions.iter().map(|(_, o)| o.values.iter().map(|&(value, p, _)| (value, p))));
+    let beliefs = match &crowd {
+        Some(crowd) => beliefs.given_presence(crowd),
+        None => beliefs,
+    };
     let counting = Beliefs::new(opinions.iter().map(|(_, o)| o.values.iter().map(|&(value, _, base)| (value, base))));
     let people: Vec<u64> = opinions.iter().map(|(people, _)| *people).collect();
-    let (mut figures, mut chart) = beliefs.summary_of(&people);
+    let (mut figures, mut chart) = beliefs.summary_of(&people, LEARNT);
     let all = people.iter().sum::<u64>().max(1) as f64;
     let mean = |of: &dyn Fn(&Opinion) -> f64| opinions.iter().map(|(n, o)| *n as f64 * of(o)).sum::<f64>() / all;
     let most = |of: &dyn Fn(&Opinion) -> f64| opinions.iter().map(|(_, o)| of(o)).fold(0.0, f64::max);
@@ -250,7 +257,9 @@ fn report(crowd: Option<Crowd>, opinions: &[(u64, Opinion)], notes: Vec<String>)
     ]);
     chart.title = "deFinetti attack".into();
     chart.lines.iter_mut().for_each(|(name, _)| *name = "learnt".into());
-    chart.lines.extend(counting.summary_of(&people).1.lines.into_iter().map(|(_, line)| ("counted".into(), line)));
+    chart
+        .lines
+        .extend(counting.summary_of(&people, LEARNT).1.lines.into_iter().map(|(_, line)| ("counted".into(), line)));
     let beliefs = crowd.is_some().then_some(beliefs);
-    Report { figures, people: crowd, beliefs, chart: Some(chart), notes, ..Report::default() }
+    Report { figures, people: crowd, beliefs, estimators: vec![LEARNT], chart: Some(chart), notes, ..Report::default() }
 }

@@ -57,6 +57,10 @@ impl Attack for Implications {
         Needs { people: false, releases: 1 }
     }
 
+    fn tells_of_people(&self) -> bool {
+        false
+    }
+
     fn run(&self, scene: &Scene, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem> {
         let mut lines = Vec::new();
         let mut worst = vec![Fraction::whole(0); self.most + 1];

@@ -15,7 +15,9 @@
 //!   residual graph passes through it; what is found is used again until nothing changes, and the rest is searched where it
 //!   is small. Exact; where it is not decided, it is counted as possible and said;
 //! - the belief of **maximum entropy**: the probabilities that meet all counts and assume nothing else. Solved to the last
-//!   digits, by Newton's method on the multipliers of the counts;
+//!   digits, by Newton's method on the multipliers of the counts. Its work is limited (`effort`), and counted rather than
+//!   timed, so that the same question has the same answer everywhere. Where the belief about people has not settled then
+//!   (`unsettled`), the belief so far is told, and by how much it misses the counts (`violation`); what is forced stays proven;
 //! - the share of **worlds** in which a person has a value, every world being as likely as any other. Counted exactly where
 //!   people who have to do with each other are few; otherwise estimated by drawing worlds (`worlds = "sample"`), with the
 //!   error stated, or left out. Maximum entropy can be less sure than the worlds allow: how far is a figure. Worlds are drawn
@@ -30,7 +32,10 @@
 //! ## What it says
 //! How many people's value is certain, and whose; values that releases exclude together though neither does alone; the
 //! entropy that is left; how many people's belief differs from what each release gives alone (an inference channel between
-//! the releases); who crosses the danger level. `scumble why` gives the reasons, person by person.
+//! the releases); who crosses the danger level. `scumble why` gives the reasons, person by person. Every figure says whether
+//! it is proven, by maximum entropy, or by the share of worlds; of single people (`--people`, those most at risk) the stronger
+//! of the two beliefs is told, and which it is. Somebody who may be in no release (`--register-is population` or `some`) may
+//! have any value: nothing is certain of her unless every world has her in one.
 //!
 //! ## Limits
 //! People whom the register does not name are strangers, each in one release only. Where people fit several classes of a
@@ -41,10 +46,10 @@
 //! belief propagation; in groups of five of seven values not even a first world was found to judge it by.
 //!
 //! ## Reference
-//! Wang, Fung and Dong, "Integrating private databases for data analysis"; Wang, Yang, Zheng and others, "Inference analysis in
-//! privacy-preserving data re-publishing", 2008; Du, Teng and Zhu, "Privacy-MaxEnt", 2008.
+//! Wang, Zhu, Du and Teng, "Inference analysis in privacy-preserving data re-publishing", 2008; Du, Teng and Zhu,
+//! "Privacy-MaxEnt: integrating background knowledge in privacy quantification", 2008.
 
-use super::attribute_linkage::{beliefs as from_best_release, believed};
+use super::attribute_linkage::{COUNTED, beliefs as from_best_release, believed};
 use super::naming::Naming;
 use super::{Attack, Beliefs, Crowd, Figure, Needs, Report, Scene};
 use crate::catalogue::{Entry, Kind, Parameter};
@@ -52,7 +57,7 @@ use crate::exact::Ratio;
 use crate::inference::entropy::entropy_of;
 use crate::inference::witness::Explainer;
 use crate::inference::worlds::{Options, Worlds, worlds};
-use crate::inference::{Contradiction, Evidence, Failure, Inference, Outcome, infer};
+use crate::inference::{Contradiction, Evidence, Inference, Outcome, infer};
 use crate::problem::Problem;
 
 pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
@@ -73,6 +78,12 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
             about: "how many steps for each person drawing worlds may take; more settle more people",
         },
         Parameter {
+            name: "effort",
+            kind: Kind::Count(1),
+            default: Some("60"),
+            about: "how much work the maximum-entropy belief may take: so many seconds, about, on one core",
+        },
+        Parameter {
             name: "danger",
             kind: Kind::Number("0", Some("1")),
             default: Some("0.5"),
@@ -80,13 +91,25 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
         },
     ],
     build: |p| {
-        Ok(Box::new(JointInference { worlds: p.word("worlds"), steps: p.count("steps"), danger: p.number("danger") }))
+        Ok(Box::new(JointInference {
+            worlds: p.word("worlds"),
+            steps: p.count("steps"),
+            work: p.count("effort").saturating_mul(WORK),
+            danger: p.number("danger"),
+        }))
     },
 };
+
+/// Work of about a second.
+const WORK: u64 = 150_000_000;
+
+const ENTROPY: &str = "by maximum entropy";
+const WORLDS: &str = "by the share of worlds";
 
 struct JointInference {
     worlds: &'static str,
     steps: u64,
+    work: u64,
     danger: Ratio,
 }
 
@@ -98,22 +121,25 @@ impl Attack for JointInference {
     fn run(&self, scene: &Scene, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem> {
         let crowd = scene.people()?;
         let evidence = scene.evidence()?;
-        let found = infer(&evidence, progress).map_err(|failure| refused(scene, &evidence, &failure))?;
+        let found = infer(&evidence, self.work, progress).map_err(|c| refused(scene, &evidence, &c))?;
         let worlds = self.count_worlds(scene, &evidence, &found, progress)?;
         let beliefs = of_kinds(crowd, &evidence, &found, |kind| found.beliefs.values(&evidence, kind));
-        let (mut figures, mut chart) = beliefs.summary(crowd);
+        let (mut figures, mut chart) = beliefs.summary(crowd, ENTROPY);
         chart.title = "Inference over all releases".into();
         chart.lines[0].0 = "maximum entropy".into();
         let mut notes = Vec::new();
         figures.extend(self.forced(scene, crowd, &evidence, &found, &mut notes));
         figures.extend(self.entropy(scene, crowd, &evidence, &found, &beliefs));
-        let mut strongest = beliefs.clone();
+        let (mut strongest, mut estimators) = (beliefs.clone(), vec![ENTROPY]);
         if let Some(worlds) = &worlds {
             let (shares, more) = self.compare(crowd, &evidence, &found, worlds, &mut notes);
-            let (_, line) = shares.summary(crowd);
+            let (by_worlds, line) = shares.summary(crowd, WORLDS);
+            let told = ["believed_90", "believed_50", "worst", "mean"];
+            let told = by_worlds.into_iter().filter(|f| told.contains(&f.name.as_str()));
+            figures.extend(told.map(|f| Figure { name: format!("{}_by_worlds", f.name), ..f }));
             chart.lines.push(("share of worlds".into(), line.lines[0].1.clone()));
             figures.extend(more);
-            strongest = stronger(crowd, &beliefs, &shares);
+            (strongest, estimators) = stronger(crowd, &beliefs, &shares);
         }
         let danger = self.danger.to_f64();
         let above = |beliefs: &Beliefs| -> u64 {
@@ -123,10 +149,10 @@ impl Attack for JointInference {
         let about = format!("people of whom a value is believed with more than {danger}, by either");
         figures.push(Figure::count("dangerous", above(&strongest), about));
         if let Some(single) = (scene.releases.len() > 1).then(|| from_best_release(scene, crowd)) {
-            let (_, line) = single.summary(crowd);
+            let (_, line) = single.summary(crowd, COUNTED);
             chart.lines.push(("the best single release".into(), line.lines[0].1.clone()));
         }
-        Ok(Report { figures, beliefs: Some(strongest), chart: Some(chart), notes, ..Report::default() })
+        Ok(Report { figures, beliefs: Some(strongest), estimators, chart: Some(chart), notes, ..Report::default() })
     }
 }
 
@@ -165,6 +191,8 @@ impl JointInference {
         let values = |kind: usize| found.forced.values(evidence, kind as u32).filter(|&v| v != Outcome::UNKNOWN);
         let there = |kind: &usize| (0..scene.releases.len()).any(|r| !crowd.candidates(*kind, r).is_empty());
         let kinds = || (0..crowd.kinds.len()).filter(there);
+        // Whoever may be in no release may have any value.
+        let surely = |kind: &usize| found.forced.values(evidence, *kind as u32).all(|v| v != Outcome::UNKNOWN);
         let people =
             |test: &dyn Fn(usize) -> bool| -> u64 { kinds().filter(|&k| test(k)).map(|k| crowd.kinds[k].people).sum() };
         // What the releases do not say each by itself: values of everybody's groups in all releases that go all the same.
@@ -177,7 +205,7 @@ impl JointInference {
                 (before - values(kind).count()) as u64 * crowd.kinds[kind].people
             })
             .sum();
-        let fewest = kinds().map(|k| values(k).count()).min().unwrap_or(0);
+        let fewest = kinds().filter(surely).map(|k| values(k).count()).min().unwrap_or(0);
         if !found.forced.undecided.is_empty() {
             notes.push(format!(
                 "{} possibilities were not decided: no world with them was found, and none was ruled out; they count as possible",
@@ -191,9 +219,24 @@ impl JointInference {
                 found.beliefs.vanishing.len()
             ));
         }
+        let unsettled = &found.beliefs.unsettled;
+        let is_unsettled = |kind: usize| {
+            let outcomes = evidence.outcomes_of(kind as u32);
+            unsettled.get(unsettled.partition_point(|&o| o < outcomes.start)).is_some_and(|o| outcomes.contains(o))
+        };
+        let not_settled = people(&is_unsettled);
+        if not_settled > 0 {
+            notes.push(format!(
+                "the maximum-entropy belief about {not_settled} people did not settle within its limit of work: what is told of \
+                 them is the belief so far, which misses a count by {:.2e} people at most; `effort` raises the limit",
+                found.beliefs.violation
+            ));
+        }
+        let few = |k: usize| surely(&k) && values(k).count() <= 2;
         vec![
-            Figure::count("fewest", fewest as u64, "possible values of a person, at least"),
-            Figure::count("one_or_two", people(&|k| values(k).count() <= 2), "people with at most two possible values"),
+            Figure::count("unsettled_beliefs", not_settled, "people whose maximum-entropy belief did not settle"),
+            Figure::count("fewest", fewest as u64, "possible values of a person who surely is in a release, at least"),
+            Figure::count("one_or_two", people(&few), "people with at most two possible values"),
             Figure::count("excluded", excluded, "values that the releases exclude together and not alone"),
         ]
     }
@@ -333,8 +376,7 @@ impl JointInference {
     }
 }
 
-/// Beliefs about the kinds of the register, in the values that are possible. What is unknown because somebody is in no
-/// release is no belief.
+/// Beliefs about the kinds of the register, in the values that are possible. Whoever may be in no release may have any.
 fn of_kinds<I: IntoIterator<Item = (u32, f64)>>(
     crowd: &Crowd,
     evidence: &Evidence,
@@ -342,35 +384,35 @@ fn of_kinds<I: IntoIterator<Item = (u32, f64)>>(
     values: impl Fn(u32) -> I,
 ) -> Beliefs {
     Beliefs::new((0..crowd.kinds.len() as u32).map(|kind| {
-        let possible: Vec<u32> = found.forced.values(evidence, kind).filter(|&v| v != Outcome::UNKNOWN).collect();
+        let possible: Vec<u32> = found.forced.values(evidence, kind).collect();
         let known = values(kind).into_iter().filter(|(v, _)| possible.contains(v));
         known.collect::<Vec<_>>()
     }))
 }
 
-/// For everybody the belief that is surer of a value.
-fn stronger(crowd: &Crowd, a: &Beliefs, b: &Beliefs) -> Beliefs {
+/// For everybody the belief that is surer of a value, and which it is.
+fn stronger(crowd: &Crowd, entropy: &Beliefs, worlds: &Beliefs) -> (Beliefs, Vec<&'static str>) {
     let best = |beliefs: &Beliefs, kind: usize| beliefs.best(kind).map_or(0.0, |(_, p)| p);
-    let surer = |kind: usize| if best(b, kind) > best(a, kind) { b.of(kind) } else { a.of(kind) };
-    Beliefs::new((0..crowd.kinds.len()).map(|kind| surer(kind).iter().copied()))
+    // What differs by rounding alone is no difference.
+    let by_worlds = |kind: usize| best(worlds, kind) > best(entropy, kind) + 1e-9;
+    let kinds = 0..crowd.kinds.len();
+    let of_kind = |kind: usize| {
+        let surer = if by_worlds(kind) { worlds } else { entropy };
+        surer.of(kind).iter().copied().chain(surer.open[kind].then_some((Outcome::UNKNOWN, 0.0)))
+    };
+    let estimators = kinds.clone().map(|kind| if by_worlds(kind) { WORLDS } else { ENTROPY }).collect();
+    (Beliefs::new(kinds.map(of_kind)), estimators)
 }
 
-/// There is no world, or no solution: says why.
-pub fn refused(scene: &Scene, evidence: &Evidence, failure: &Failure) -> Problem {
-    match failure {
-        Failure::Contradiction(Contradiction { facts, .. }) => {
-            let explainer = Explainer::new(evidence);
-            let naming = Naming::new(scene);
-            let witness = explainer.contradiction((!facts.is_empty()).then_some(facts));
-            let why = witness.map(|w| explainer.sentences(&w, &naming).join("\n  ")).unwrap_or_default();
-            Problem::new(format!("the releases contradict each other or the register:\n  {why}")).hint(
-                "the same people must be meant everywhere: compare the register with the releases, or say `--register-is` \
-                 `population` or `some` if not everybody in it is in them",
-            )
-        }
-        Failure::Unsolved(outcomes) => Problem::new(format!(
-            "the maximum-entropy belief did not converge: {outcomes} possibilities could be neither proven nor excluded"
-        ))
-        .hint("attack fewer releases at once"),
-    }
+/// There is no world: says why.
+pub fn refused(scene: &Scene, evidence: &Evidence, Contradiction { facts, .. }: &Contradiction) -> Problem {
+    let explainer = Explainer::new(evidence);
+    let naming = Naming::new(scene);
+    let witness = explainer.contradiction((!facts.is_empty()).then_some(facts));
+    let why = witness.map(|w| explainer.sentences(&w, &naming).join("\n  "));
+    let why = why.unwrap_or_else(|_| "no short reason was found".into());
+    Problem::new(format!("the releases contradict each other or the register:\n  {why}")).hint(
+        "the same people must be meant everywhere: compare the register with the releases, or say `--register-is` \
+         `population` or `some` if not everybody in it is in them",
+    )
 }

@@ -131,7 +131,8 @@ impl Attack for Intersection {
         let beliefs = Beliefs::new(found.iter().map(|f| {
             let values = if f.releases() >= 2 { &f.left[..] } else { &[] };
             values.iter().map(|&v| (v, 1.0 / values.len() as f64))
-        }));
+        }))
+        .given_presence(crowd);
         let levels = || (1..=100).map(f64::from);
         let line = |of: &dyn Fn(&Found) -> u64| -> Vec<(f64, f64)> {
             levels().map(|c| (c / 100.0, share(&|f| 100.0 / of(f).max(1) as f64 >= c))).collect()
@@ -145,7 +146,8 @@ impl Attack for Intersection {
                 ("the best single release".into(), line(&Found::smallest)),
             ],
         };
-        Ok(Report { figures, beliefs: Some(beliefs), chart: Some(chart), ..Report::default() })
+        let (beliefs, estimators) = (Some(beliefs), vec!["by intersection: all values left alike"]);
+        Ok(Report { figures, beliefs, estimators, chart: Some(chart), ..Report::default() })
     }
 }
 

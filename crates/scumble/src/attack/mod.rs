@@ -4,6 +4,7 @@
 //! [`score`].
 
 use crate::catalogue::Entry;
+use crate::inference::Outcome;
 use crate::problem::Problem;
 use std::collections::BTreeMap;
 
@@ -49,6 +50,11 @@ pub trait Attack: Send + Sync {
     /// What must be given to it.
     fn needs(&self) -> Needs;
 
+    /// Whether it tells something of single people, where there are people to look for.
+    fn tells_of_people(&self) -> bool {
+        true
+    }
+
     /// Carries it out. `progress(done, all)` is told how far it is.
     fn run(&self, scene: &Scene, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem>;
 }
@@ -73,6 +79,8 @@ pub struct Report {
     pub beliefs: Option<Beliefs>,
     /// How much everybody is at risk, by kind, where that is not the belief in the likeliest value.
     pub risk: Option<Vec<f64>>,
+    /// What the risk of a person is, or how the belief is come by: once for everybody, or by kind.
+    pub estimators: Vec<&'static str>,
     /// Lines of a picture.
     pub chart: Option<Chart>,
     /// What was found, in words.
@@ -85,6 +93,11 @@ impl Report {
     /// The people whose kinds the beliefs and the risk are about.
     pub fn crowd<'a>(&'a self, scene: &'a Scene) -> Option<&'a Crowd> {
         self.people.as_ref().or(scene.people.as_ref())
+    }
+
+    /// What the risk of a kind is, or how the belief about it is come by.
+    pub fn estimator(&self, kind: usize) -> &'static str {
+        self.estimators.get(kind).or(self.estimators.first()).copied().unwrap_or_default()
     }
 }
 
@@ -149,15 +162,21 @@ pub struct Beliefs {
     first: Vec<u32>,
     /// Values with their probabilities; rising values. Those that are not there are impossible.
     pairs: Vec<(u32, f64)>,
+    /// By kind: whether they may have any value, because they may be in no release.
+    open: Vec<bool>,
 }
 
 impl Beliefs {
-    /// From the values of each kind with their probabilities.
+    /// From the values of each kind with their probabilities. [`Outcome::UNKNOWN`] is no value that is believed: it says
+    /// that these people may be in no release.
     pub fn new<I: IntoIterator<Item = (u32, f64)>>(kinds: impl IntoIterator<Item = I>) -> Beliefs {
-        let mut beliefs = Beliefs { first: vec![0], pairs: Vec::new() };
+        let mut beliefs = Beliefs { first: vec![0], pairs: Vec::new(), open: Vec::new() };
         for kind in kinds {
             let start = beliefs.pairs.len();
-            beliefs.pairs.extend(kind);
+            let mut open = false;
+            let known = kind.into_iter().inspect(|&(value, _)| open |= value == Outcome::UNKNOWN);
+            beliefs.pairs.extend(known.filter(|&(value, _)| value != Outcome::UNKNOWN));
+            beliefs.open.push(open);
             beliefs.pairs[start..].sort_unstable_by_key(|&(value, _)| value);
             beliefs.first.push(beliefs.pairs.len() as u32);
         }
@@ -167,6 +186,19 @@ impl Beliefs {
     /// The possible values of a kind, with their probabilities; none if nothing is believed.
     pub fn of(&self, kind: usize) -> &[(u32, f64)] {
         &self.pairs[self.first[kind] as usize..self.first[kind + 1] as usize]
+    }
+
+    /// The same, of beliefs about people in case they are in a release: those who may be in none may have any value.
+    pub fn given_presence(mut self, crowd: &Crowd) -> Beliefs {
+        for (open, alike) in self.open.iter_mut().zip(&crowd.kinds) {
+            *open |= alike.places.iter().all(|(_, is_in)| *is_in != In::Yes);
+        }
+        self
+    }
+
+    /// Whether a kind has one value, for certain.
+    pub fn is_certain(&self, kind: usize) -> bool {
+        self.of(kind).len() == 1 && !self.open[kind]
     }
 
     /// The likeliest value of a kind.
@@ -181,13 +213,13 @@ impl Beliefs {
     }
 
     /// Figures that every attack on people's values has: how many are certain, how sure she is of the others; and the
-    /// curve of confidence.
-    pub fn summary(&self, crowd: &Crowd) -> (Vec<Figure>, Chart) {
-        self.summary_of(&crowd.kinds.iter().map(|k| k.people).collect::<Vec<u64>>())
+    /// curve of confidence. `by` says how the beliefs are come by.
+    pub fn summary(&self, crowd: &Crowd, by: &str) -> (Vec<Figure>, Chart) {
+        self.summary_of(&crowd.kinds.iter().map(|k| k.people).collect::<Vec<u64>>(), by)
     }
 
     /// The same, of so many people of each kind.
-    fn summary_of(&self, people: &[u64]) -> (Vec<Figure>, Chart) {
+    fn summary_of(&self, people: &[u64], by: &str) -> (Vec<Figure>, Chart) {
         let all = people.iter().sum::<u64>().max(1);
         let mut sure: Vec<(f64, u64)> = Vec::new();
         let (mut certain, mut nothing, mut sum) = (0u64, 0u64, 0.0);
@@ -196,7 +228,7 @@ impl Beliefs {
                 nothing += people;
                 continue;
             };
-            certain += if self.of(kind).len() == 1 { people } else { 0 };
+            certain += if self.is_certain(kind) { people } else { 0 };
             sum += p * people as f64;
             sure.push((p, people));
         }
@@ -206,10 +238,22 @@ impl Beliefs {
         let figures = vec![
             Figure::count("certain", certain, "people whose value is certain"),
             Figure::share("certain_share", share(certain), "of all people"),
-            Figure::share("believed_90", at_least(0.9), "of people: a value is believed with 90 % or more"),
-            Figure::share("believed_50", at_least(0.5), "of people: a value is believed with 50 % or more"),
-            Figure::share("worst", most, "the strongest belief about anybody"),
-            Figure::share("mean", sum / (all - nothing).max(1) as f64, "mean belief in the likeliest value"),
+            Figure::share(
+                "believed_90",
+                at_least(0.9),
+                format!("of people: a value is believed with 90 % or more, {by}"),
+            ),
+            Figure::share(
+                "believed_50",
+                at_least(0.5),
+                format!("of people: a value is believed with 50 % or more, {by}"),
+            ),
+            Figure::share("worst", most, format!("the strongest belief about anybody, {by}")),
+            Figure::share(
+                "mean",
+                sum / (all - nothing).max(1) as f64,
+                format!("mean belief in the likeliest value, {by}"),
+            ),
             Figure::count("not_found", nothing, "people of whom nothing is learnt"),
         ];
         let steps = (0..=100).map(|i| f64::from(i) / 100.0);
@@ -240,10 +284,11 @@ pub fn score(crowd: &Crowd, beliefs: &Beliefs, truth: &[Option<u32>]) -> Vec<Fig
         let likeliest = values.iter().filter(|(_, q)| *q == p).count();
         right += if believed == Some(p) { people as f64 / likeliest as f64 } else { 0.0 };
         sum += people as f64 * believed.unwrap_or(0.0);
-        match (values.len(), believed) {
-            (1, Some(_)) => certain += people,
-            (1, None) => wrong += people,
-            (_, None) => excluded += people,
+        match (beliefs.is_certain(kind as usize), believed) {
+            (true, Some(_)) => certain += people,
+            (true, None) => wrong += people,
+            // Somebody who is in no release has a value that they do not speak of.
+            (false, None) if !beliefs.open[kind as usize] => excluded += people,
             _ => (),
         }
     }

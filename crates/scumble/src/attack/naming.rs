@@ -33,6 +33,14 @@ impl<'a> Naming<'a> {
     }
 }
 
+impl Naming<'_> {
+    /// The rows of the register that are people of a kind; none for kinds that are not the register's.
+    pub fn rows(&self, kind: u32) -> &[u32] {
+        let ends = self.first.get(kind as usize).zip(self.first.get(kind as usize + 1));
+        ends.map_or(&[][..], |(&from, &to)| &self.rows[from as usize..to as usize])
+    }
+}
+
 impl Names for Naming<'_> {
     fn person(&self, kind: u32, number: u32) -> String {
         let kind = kind as usize;

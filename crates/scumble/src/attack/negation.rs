@@ -91,7 +91,8 @@ impl Attack for Negation {
             };
             (0..crowd.kinds.len()).into_par_iter().map(of_kind).collect()
         });
-        Ok(Report { figures, risk, chart: Some(chart), ..Report::default() })
+        let estimators = vec!["by counting records, the likeliest other values ruled out"];
+        Ok(Report { figures, risk, estimators, chart: Some(chart), ..Report::default() })
     }
 }
 

@@ -85,6 +85,7 @@ impl Attack for RecordLinkage {
             y: "share of people who are linked with at least this probability".into(),
             lines: vec![(String::new(), curve)],
         };
-        Ok(Report { figures, risk: Some(linked), chart: Some(chart), ..Report::default() })
+        let estimators = vec!["probability of the right record"];
+        Ok(Report { figures, risk: Some(linked), estimators, chart: Some(chart), ..Report::default() })
     }
 }

@@ -69,6 +69,10 @@ impl Attack for Skyline {
         Needs { people: false, releases: 1 }
     }
 
+    fn tells_of_people(&self) -> bool {
+        false
+    }
+
     fn run(&self, scene: &Scene, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem> {
         let [most_l, k, m] = self.most;
         let releases: Vec<Vec<Histogram>> =

@@ -68,7 +68,8 @@ impl Attack for TableLinkage {
             Figure::share("worst", worst, "the largest probability of being in a release"),
             Figure::share("least", if least.is_finite() { least } else { 0.0 }, "the smallest, of people who fit"),
         ];
-        Ok(Report { figures, risk: Some(found), ..Report::default() })
+        let estimators = vec!["probability of being in a release"];
+        Ok(Report { figures, risk: Some(found), estimators, ..Report::default() })
     }
 }
 

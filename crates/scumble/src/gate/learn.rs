@@ -1,17 +1,25 @@
 //! What one adversary learns from what she has, before and with the new release.
 
 use super::memory::{Adversary, Crowd, Memory};
-use super::reasons::{Reason, refused};
+use super::reasons::{Reason, contradiction};
 use super::{Gate, Limit, Panelist, Strongest};
 use crate::exact::Ratio;
 use crate::inference::worlds::{Options, Worlds, worlds};
-use crate::inference::{Beliefs, Evidence, Failure, Forced, Inference, Outcome, forced, infer};
+use crate::inference::{Beliefs, Evidence, Forced, Inference, Outcome, forced, infer};
 use crate::problem::Problem;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// More undecided possibilities than this are left so, and said, unless beliefs are judged.
 const SOLVED: usize = 500_000;
+
+/// Work that one belief may take, of what was published before, with the new release, and of that alone: some ten seconds
+/// each on one core.
+const WORK: u64 = 2_000_000_000;
+
+/// Values that are believed with less, and are neither proven nor excluded, count as impossible.
+const NOTHING: f64 = 1e-5;
 
 /// Beliefs are solved to about ten digits; what is no further than this above a threshold stands on it.
 const ROUNDING: f64 = 1e-9;
@@ -49,9 +57,18 @@ pub struct Seen {
     pub notes: Vec<String>,
     /// Which thresholds are broken, in words.
     pub broken: Vec<String>,
+    /// What it is judged by, until it is explained.
+    learnt: Option<Arc<Learnt>>,
 }
 
 impl Seen {
+    /// Finds reasons for the worst breaches. That takes longer than the verdict, and nothing of the verdict depends on it.
+    pub fn explain(&mut self, memory: &Memory) {
+        if let Some(learnt) = self.learnt.take() {
+            learnt.explain(memory, &self.adversary.releases, &mut self.breaches);
+        }
+    }
+
     /// Whether what she learns may be published.
     pub fn holds(&self) -> bool {
         self.broken.is_empty()
@@ -79,8 +96,10 @@ pub struct Breach {
     pub before: f64,
     /// And now.
     pub after: f64,
-    /// Why, for the worst.
+    /// Why, for the worst, once that was looked for.
     pub reason: Option<Reason>,
+    /// Number of their kind; `u32::MAX` if they have none.
+    pub(super) kind: u32,
 }
 
 /// What becomes known of somebody.
@@ -94,9 +113,12 @@ pub enum What {
     Posterior,
     /// That it is one of few, by what each release allows.
     Intersection,
+    /// Perhaps that it is likely a certain one: the belief did not settle within its limit of work.
+    Undecided,
 }
 
 /// What follows from some releases.
+#[derive(Debug)]
 pub(super) struct Learnt {
     pub crowd: Crowd,
     pub evidence: Evidence,
@@ -105,6 +127,8 @@ pub(super) struct Learnt {
     beliefs: Option<Beliefs>,
     /// The share of worlds, likewise.
     worlds: Option<Worlds>,
+    /// Outcomes that are neither proven nor excluded, and believed with next to nothing: they count as impossible. Rising.
+    doubtful: Vec<u32>,
 }
 
 /// What is known of the people of a kind.
@@ -118,6 +142,8 @@ struct Known {
     intersection: u64,
     /// The strongest belief: value, probability, whose.
     strongest: (u32, f64, Option<Panelist>),
+    /// Whether a belief that is judged did not settle.
+    unsettled: bool,
 }
 
 /// What an adversary learns.
@@ -175,9 +201,11 @@ fn look_with(
         breaches: Vec::new(),
         notes: after.notes(gate),
         broken: Vec::new(),
+        learnt: None,
     };
     let mut reached = vec![0u64; gate.pvp.len()];
-    let mut breaches: Vec<(u32, Breach)> = Vec::new();
+    let mut breaches: Vec<Breach> = Vec::new();
+    let mut undecided = 0;
     let known_before = before.everything(gate);
     let known_alone = alone.as_ref().map(|a| a.everything(gate));
     for (kind, &(people, person)) in (0u32..).zip(&after.crowd.kinds) {
@@ -193,12 +221,14 @@ fn look_with(
         let floor = was.strongest.1.max(alone_strongest);
         seen.count(people, &was, &now, floor);
         for what in exposures(gate, limit, &was, by_itself.as_ref(), &now, floor) {
-            if what == What::Certain {
-                seen.newly += u64::from(people);
+            match what {
+                What::Certain => seen.newly += u64::from(people),
+                What::Undecided => undecided += u64::from(people),
+                _ => (),
             }
             let (b, a) = what.measure(&was, &now);
             let value = now.certain.or((what == What::Posterior).then_some(now.strongest.0));
-            breaches.push((kind, Breach { what, people: Vec::new(), value, before: b, after: a, reason: None }));
+            breaches.push(Breach { what, people: Vec::new(), value, before: b, after: a, reason: None, kind });
         }
         if memory.releases[new].place[person as usize] != 0 {
             for (sum, (confidence, _)) in reached.iter_mut().zip(&gate.pvp) {
@@ -208,21 +238,19 @@ fn look_with(
         }
     }
     let members = memory.releases[new].place.iter().filter(|&&p| p != 0).count() as u64;
-    seen.verdict(gate, members, &reached);
-    let mut kept = breaches;
-    kept.retain(|(_, b)| seen.counts(gate, b.what));
-    after.name(&mut kept);
-    kept.extend(learnt_by_definetti(gate, definetti, &mut seen).into_iter().map(|b| (u32::MAX, b)));
-    kept.sort_by(|(_, a), (_, b)| a.what.cmp(&b.what).then(b.after.total_cmp(&a.after)).then(a.people.cmp(&b.people)));
+    seen.verdict(gate, members, &reached, undecided);
+    breaches.retain(|b| seen.counts(gate, b.what));
+    after.name(&mut breaches);
+    breaches.extend(learnt_by_definetti(gate, definetti, &mut seen));
+    breaches.sort_by(|a, b| a.what.cmp(&b.what).then(b.after.total_cmp(&a.after)).then(a.people.cmp(&b.people)));
+    let left = after.forced.undecided.len();
     if seen.judged {
-        after.explain(memory, &releases, &mut kept);
-    }
-    seen.breaches = kept.into_iter().map(|(_, b)| b).collect();
-    if !seen.judged {
+        seen.breaches = breaches;
+        seen.learnt = (!seen.breaches.is_empty()).then(|| Arc::new(after));
+    } else {
         seen.notes.extend(std::mem::take(&mut seen.broken).into_iter().map(|b| format!("not judged: {b}")));
-        seen.breaches.clear();
     }
-    Ok((seen, after.forced.undecided.len()))
+    Ok((seen, left))
 }
 
 /// How many values earlier releases leave possible for the people of the new one.
@@ -271,6 +299,10 @@ fn exposures(
     if limit.is_some_and(|limit| limit.exceeded_by(now.strongest.1)) && surer {
         found.push(What::Posterior);
     }
+    // What was undecided before is no worse for being so still.
+    if gate.posterior.is_some() && now.unsettled && !was.unsettled && !found.contains(&What::Posterior) {
+        found.push(What::Undecided);
+    }
     if gate.pvp.iter().any(|(confidence, _)| now.reaches(*confidence) && !was.reaches(*confidence)) {
         found.push(What::Intersection);
     }
@@ -281,7 +313,7 @@ impl What {
     fn measure(self, was: &Known, now: &Known) -> (f64, f64) {
         match self {
             What::Certain | What::Candidates => (was.candidates as f64, now.candidates as f64),
-            What::Posterior => (was.strongest.1, now.strongest.1),
+            What::Posterior | What::Undecided => (was.strongest.1, now.strongest.1),
             What::Intersection => (was.intersection as f64, now.intersection as f64),
         }
     }
@@ -313,7 +345,7 @@ impl Seen {
     }
 
     /// Says which thresholds are broken.
-    fn verdict(&mut self, gate: &Gate, members: u64, reached: &[u64]) {
+    fn verdict(&mut self, gate: &Gate, members: u64, reached: &[u64], undecided: u64) {
         if self.fewest == u64::MAX {
             self.fewest = 0;
         }
@@ -339,6 +371,12 @@ impl Seen {
                 "{who} would believe in a person's value with {belief:.4} (`{by}`); at most {most} is allowed"
             ));
         }
+        if let Some(most) = gate.posterior.filter(|_| undecided > 0) {
+            self.broken.push(format!(
+                "what {who} would believe of {undecided} people was not settled within its limit of work, and may be more than \
+                 the {most} that is allowed"
+            ));
+        }
         for ((confidence, most), &people) in gate.pvp.iter().zip(reached) {
             let share = Ratio::new(u128::from(people), u128::from(members.max(1)));
             self.pvp.push((*confidence, share.to_f64()));
@@ -361,7 +399,7 @@ impl Seen {
     fn counts(&self, gate: &Gate, what: What) -> bool {
         match what {
             What::Certain => self.too_many_certain(gate),
-            What::Candidates | What::Posterior => true,
+            What::Candidates | What::Posterior | What::Undecided => true,
             What::Intersection => {
                 self.pvp.iter().zip(&gate.pvp).any(|((_, share), (_, most))| *share > most.to_f64() + ROUNDING)
             }
@@ -387,6 +425,7 @@ fn learnt_by_definetti(gate: &Gate, definetti: Option<&Strongest>, seen: &mut Se
             before: 0.0,
             after: p,
             reason: None,
+            kind: u32::MAX,
         };
         limit.exceeded_by(p).then_some(breach)
     };
@@ -405,13 +444,13 @@ fn learnt_by_definetti(gate: &Gate, definetti: Option<&Strongest>, seen: &mut Se
 fn learn(memory: &Memory, gate: &Gate, releases: &[usize], beliefs: bool) -> Result<Learnt, Problem> {
     let crowd = memory.crowd(releases);
     let evidence = memory.evidence(&crowd, releases);
-    let wrong = |f| refused(memory, releases, &crowd, &evidence, &f);
+    let wrong = |c| contradiction(memory, releases, &crowd, &evidence, &c);
     let limit = gate.limit(&memory.attribute);
     let wants = |panelist| beliefs && limit.is_some() && gate.panel.contains(&panelist);
-    let first = forced(&evidence).map_err(|c| wrong(Failure::Contradiction(c)))?;
+    let first = forced(&evidence).map_err(wrong)?;
     let (forced, beliefs) =
         if wants(Panelist::MaximumEntropy) || beliefs && (1..=SOLVED).contains(&first.undecided.len()) {
-            let Inference { forced, beliefs } = infer(&evidence, &|_, _| ()).map_err(wrong)?;
+            let Inference { forced, beliefs } = infer(&evidence, WORK, &|_, _| ()).map_err(wrong)?;
             (forced, Some(beliefs))
         } else {
             (first, None)
@@ -421,7 +460,9 @@ fn learn(memory: &Memory, gate: &Gate, releases: &[usize], beliefs: bool) -> Res
         worlds(&evidence, &forced.possible, &options, &|_, _| true)
     });
     let worlds = counted.transpose().map_err(|e| Problem::new(format!("worlds could not be counted: {e}")))?;
-    Ok(Learnt { crowd, evidence, forced, beliefs, worlds })
+    let believed = |o: &u32| beliefs.as_ref().is_none_or(|b| b.probability[*o as usize] >= NOTHING);
+    let doubtful = forced.undecided.iter().copied().filter(|o| !believed(o)).collect();
+    Ok(Learnt { crowd, evidence, forced, beliefs, worlds, doubtful })
 }
 
 impl Learnt {
@@ -432,17 +473,21 @@ impl Learnt {
 
     fn known(&self, gate: &Gate, kind: u32) -> Known {
         let real = |v: &u32| *v != Outcome::UNKNOWN;
-        let mut possible = self.forced.values(&self.evidence, kind);
-        let first = possible.next();
-        let more = possible.count() as u64;
+        let possible = self.possible(kind);
+        let more = possible.len().saturating_sub(1) as u64;
+        let first = possible.first().copied();
         let Some(first) = first.filter(|v| real(v) || more > 0) else { return Known::default() };
-        let unknown = self.forced.values(&self.evidence, kind).filter(|v| !real(v)).count() as u64;
-        let candidates = 1 + more - unknown;
+        let candidates = possible.iter().filter(|v| real(v)).count() as u64;
         let mut last = None;
         let allowed = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
         let intersection = allowed.filter(|v| real(v) && last.replace(*v) != Some(*v)).count() as u64;
-        let mut known =
-            Known { candidates, certain: (more == 0).then_some(first), intersection, strongest: (first, 0.0, None) };
+        let mut known = Known {
+            candidates,
+            certain: (more == 0).then_some(first),
+            intersection,
+            strongest: (first, 0.0, None),
+            unsettled: self.is_unsettled(gate, kind),
+        };
         for &panelist in &gate.panel {
             let belief = self.belief(kind, panelist, intersection);
             if let Some((value, p)) = belief.filter(|(_, p)| *p > known.strongest.1) {
@@ -450,6 +495,23 @@ impl Learnt {
             }
         }
         known
+    }
+
+    /// The values that count as possible for a kind, rising.
+    fn possible(&self, kind: u32) -> Vec<u32> {
+        let possible = |o: &u32| self.forced.possible[*o as usize] && self.doubtful.binary_search(o).is_err();
+        let values = self.evidence.outcomes_of(kind).filter(possible);
+        let mut values: Vec<u32> = values.map(|o| self.evidence.outcomes()[o as usize].value).collect();
+        values.dedup();
+        values
+    }
+
+    /// Whether the belief of maximum entropy about a kind is on the panel and did not settle.
+    fn is_unsettled(&self, gate: &Gate, kind: u32) -> bool {
+        let judged = gate.panel.contains(&Panelist::MaximumEntropy);
+        let unsettled = self.beliefs.as_ref().filter(|_| judged).map_or(&[][..], |b| &b.unsettled[..]);
+        let outcomes = self.evidence.outcomes_of(kind);
+        unsettled.get(unsettled.partition_point(|&o| o < outcomes.start)).is_some_and(|o| outcomes.contains(o))
     }
 
     /// The value that somebody on the panel believes in most.
@@ -489,7 +551,24 @@ impl Learnt {
         let mut notes = Vec::new();
         let undecided = self.forced.undecided.len();
         if undecided > 0 {
-            notes.push(format!("{undecided} possibilities were neither proven nor excluded and count as possible"));
+            let doubtful = self.doubtful.len();
+            let possible = undecided - doubtful;
+            notes.push(match doubtful {
+                0 => format!("{undecided} possibilities were neither proven nor excluded and count as possible"),
+                _ => format!(
+                    "{undecided} possibilities were neither proven nor excluded: {doubtful} of them are believed with next \
+                     to nothing and count as impossible, the other {possible} as possible"
+                ),
+            });
+        }
+        if let Some(b) = self.beliefs.as_ref().filter(|b| !b.unsettled.is_empty()) {
+            let kinds = (0u32..).zip(&self.crowd.kinds).filter(|(kind, _)| self.is_unsettled(gate, *kind));
+            let people: u64 = kinds.map(|(_, (people, _))| u64::from(*people)).sum();
+            notes.push(format!(
+                "the maximum-entropy belief about {people} people did not settle within its limit of work; so far a count is \
+                 missed by {:.2e} people at most",
+                b.violation
+            ));
         }
         let counted = self.worlds.as_ref().filter(|_| gate.panel.contains(&Panelist::Worlds));
         let people = self.evidence.people();
@@ -502,15 +581,15 @@ impl Learnt {
     }
 
     /// Names the people of breaches, which know their kinds.
-    fn name(&self, breaches: &mut [(u32, Breach)]) {
-        let mut wanted: HashMap<u32, Vec<u32>> = breaches.iter().map(|(kind, _)| (*kind, Vec::new())).collect();
+    fn name(&self, breaches: &mut [Breach]) {
+        let mut wanted: HashMap<u32, Vec<u32>> = breaches.iter().map(|b| (b.kind, Vec::new())).collect();
         for (person, kind) in (0u32..).zip(&self.crowd.kind_of) {
             if let Some(people) = wanted.get_mut(kind) {
                 people.push(person);
             }
         }
-        for (kind, breach) in breaches {
-            breach.people = wanted.get(kind).cloned().unwrap_or_default();
+        for breach in breaches {
+            breach.people = wanted.get(&breach.kind).cloned().unwrap_or_default();
         }
     }
 }

@@ -96,6 +96,7 @@ fn combinations(n: usize, size: usize, from: usize, chosen: &mut Vec<usize>, vis
 }
 
 /// People told apart by where they are in some of the releases.
+#[derive(Debug)]
 pub(super) struct Crowd {
     /// The kind of everybody.
     pub kind_of: Vec<u32>,

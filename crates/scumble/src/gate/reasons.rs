@@ -4,15 +4,17 @@ use super::learn::{Breach, Learnt, What};
 use super::memory::{Crowd, Memory};
 use crate::inference::sentences::Names;
 use crate::inference::witness::{Claim, Explainer};
-use crate::inference::{Contradiction, Evidence, Failure, Located, Outcome, Reasons, Source};
+use crate::inference::{Contradiction, Evidence, Located, Outcome, Reasons, Source};
 use crate::problem::Problem;
 
 /// So many of the worst are looked at,
 const LOOKED_AT: usize = 50;
 /// and so many of them are explained in full,
 const EXPLAINED: usize = 20;
-/// where no more facts than this are needed.
+/// where no more facts than this are needed,
 const FACTS: usize = 12;
+/// each with so much work: about a tenth of a second.
+const WORK: u64 = 5_000_000;
 
 /// The published facts that give an inference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,41 +27,36 @@ pub struct Reason {
 
 impl Learnt {
     /// Gives reasons for the worst, in full where they are short: a steward reads a few, and long ones take long to find.
-    pub(super) fn explain(&self, memory: &Memory, releases: &[usize], breaches: &mut [(u32, Breach)]) {
-        if breaches.is_empty() {
-            return;
-        }
-        let explainer = Explainer::new(&self.evidence);
+    pub(super) fn explain(&self, memory: &Memory, releases: &[usize], breaches: &mut [Breach]) {
+        let explainer = Explainer::within(&self.evidence, WORK);
         let reasons = Reasons::new(&self.evidence, &self.forced);
         let mut found: Vec<(usize, usize, Claim, Vec<u32>)> = Vec::new();
-        for (at, (kind, breach)) in
-            breaches.iter().enumerate().filter(|(_, (kind, _))| *kind != u32::MAX).take(LOOKED_AT)
-        {
+        let of_kinds = breaches.iter().enumerate().filter(|(_, breach)| breach.kind != u32::MAX);
+        for (at, breach) in of_kinds.take(LOOKED_AT) {
+            let kind = breach.kind;
             let claim = match (breach.what, breach.value) {
                 (What::Certain, Some(value)) => Claim::Certain(value),
-                (What::Candidates | What::Posterior, _) => match self.excluded(*kind) {
+                (What::Candidates | What::Posterior, _) => match self.excluded(kind) {
                     Some(value) => Claim::Impossible(value),
                     None => continue,
                 },
                 _ => continue,
             };
-            let facts = explainer.excluding(&reasons, *kind, claim);
+            let facts = explainer.excluding(&reasons, kind, claim);
             found.push((facts.len(), at, claim, facts));
         }
         found.sort_unstable_by_key(|(facts, at, ..)| (*facts, *at));
         let names = Naming { memory, releases, learnt: &self.crowd };
         for (i, (_, at, claim, facts)) in found.into_iter().enumerate() {
-            let (kind, breach) = &mut breaches[at];
+            let breach = &mut breaches[at];
             let told = i < EXPLAINED && facts.len() <= FACTS;
-            let witness = told.then(|| explainer.why(*kind, claim, Some(&facts)).ok()).flatten();
-            // Where the search or beliefs excluded something, no facts are at hand.
-            if witness.is_none() && facts.is_empty() {
-                continue;
-            }
+            let witness = told.then(|| explainer.why(breach.kind, claim, Some(&facts)).ok()).flatten();
             let used = witness.as_ref().map_or(&facts, |w| &w.facts);
-            let contributing = self.contributing(memory, releases, used, self.crowd.kinds[*kind as usize].1);
+            let contributing = self.contributing(memory, releases, used, self.crowd.kinds[breach.kind as usize].1);
             let sentences = match &witness {
                 Some(witness) => explainer.sentences(witness, &names),
+                // Where a search or beliefs excluded something, no facts are at hand.
+                None if facts.is_empty() => vec!["no short reason was found".into()],
                 None => vec![format!("it follows from what was published in {} places together", facts.len() + 1)],
             };
             breach.reason = Some(Reason { sentences, releases: contributing });
@@ -104,31 +101,23 @@ impl Learnt {
     }
 }
 
-/// Nothing can be inferred: says why.
-pub(super) fn refused(
+/// What the ledger holds contradicts itself: says why.
+pub(super) fn contradiction(
     memory: &Memory,
     releases: &[usize],
     crowd: &Crowd,
     evidence: &Evidence,
-    failure: &Failure,
+    Contradiction { facts, .. }: &Contradiction,
 ) -> Problem {
-    match failure {
-        Failure::Contradiction(Contradiction { facts, .. }) => {
-            let explainer = Explainer::new(evidence);
-            let names = Naming { memory, releases, learnt: crowd };
-            let witness = explainer.contradiction((!facts.is_empty()).then_some(facts));
-            let why = witness.map(|w| explainer.sentences(&w, &names).join("\n  ")).unwrap_or_default();
-            Problem::new(format!("what the ledger holds contradicts itself:\n  {why}")).hint(
-                "a release that was added from elsewhere may be about other people: look at it with `scumble ledger show`, \
-                 or take it back with `scumble ledger withdraw`",
-            )
-        }
-        Failure::Unsolved(outcomes) => Problem::new(format!(
-            "what the releases reveal together could not be settled: {outcomes} possibilities could be neither proven nor \
-             excluded"
-        ))
-        .hint("publish by another algorithm, such as `history-guided`, or to a recipient who has fewer releases"),
-    }
+    let explainer = Explainer::within(evidence, 20 * WORK);
+    let names = Naming { memory, releases, learnt: crowd };
+    let witness = explainer.contradiction((!facts.is_empty()).then_some(facts));
+    let why = witness.map(|w| explainer.sentences(&w, &names).join("\n  "));
+    let why = why.unwrap_or_else(|_| "no short reason was found".into());
+    Problem::new(format!("what the ledger holds contradicts itself:\n  {why}")).hint(
+        "a release that was added from elsewhere may be about other people: look at it with `scumble ledger show`, \
+         or take it back with `scumble ledger withdraw`",
+    )
 }
 
 /// What people, values and groups are called.

@@ -2,11 +2,15 @@
 //!
 //! It treats people as independent of each other given the counts, so it is not the share of consistent worlds
 //! ([`super::worlds`]) and may understate what is known.
+//!
+//! The work is limited, and the limit is shared by parts in proportion to their size, so that the answer does not depend on
+//! the machine. Where a part does not settle within it, its belief so far stands, and is said not to have settled.
 
 mod newton;
 mod part;
 mod recession;
 
+use super::effort::Effort;
 use super::evidence::{Component, Evidence};
 use part::Part;
 use rayon::prelude::*;
@@ -14,6 +18,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Parts with at least so many outcomes are solved one after another, each on all cores.
 const LARGE: usize = 50_000;
+
+/// Work that a belief may take unless something else is asked for: about a minute on one core.
+pub const WORK: u64 = 10_000_000_000;
+
+/// Of a belief that has settled, every count is met up to this, for each person counted.
+const SETTLED: f64 = 1e-6;
 
 /// A probability for every outcome.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,17 +46,19 @@ pub struct Beliefs {
     /// Outcomes that are given no probability although no proof was found that they are impossible, rising: what they had
     /// fell steadily towards zero.
     pub vanishing: Vec<u32>,
+    /// Outcomes of parts that did not settle within the limit of work, rising: what is told of them is the belief so far,
+    /// which misses counts.
+    pub unsettled: Vec<u32>,
+    /// Those of them whose probability was about to vanish, rising: they may be impossible, and stand in the way.
+    pub suspects: Vec<u32>,
 }
 
-/// Why there is no belief.
+/// No belief meets all facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unsolved {
-    /// No belief meets all facts. The facts, each multiplied by its number, add up to more than people can contribute;
-    /// empty if a fact alone is broken by people who have only one outcome left.
-    Contradiction(Vec<(u32, i64)>),
-    /// A part did not converge. The probabilities of these outcomes went to zero without a proof that they are
-    /// impossible: they are to be tested. Empty if none did.
-    Suspects(Vec<u32>),
+pub struct NoBelief {
+    /// The facts, each multiplied by its number, add up to more than people can contribute; empty if a fact alone is broken
+    /// by people who have only one outcome left.
+    pub facts: Vec<(u32, i64)>,
 }
 
 impl Beliefs {
@@ -82,29 +94,30 @@ pub fn entropy_of(p: f64) -> f64 {
 /// The maximum-entropy belief of the outcomes that are possible.
 ///
 /// `possible` comes from [`super::forced`]. If it leaves in outcomes that are impossible, they are found by the way their
-/// probability falls, and dropped if that can be proven.
+/// probability falls, and dropped if that can be proven. `work` limits the steps, each of which handles one number.
 pub fn maximum_entropy(
     evidence: &Evidence,
     possible: &[bool],
+    work: u64,
     progress: &(dyn Fn(u64, u64) + Sync),
-) -> Result<Beliefs, Unsolved> {
-    let parts = evidence.components(possible).ok_or_else(|| Unsolved::Contradiction(Vec::new()))?;
+) -> Result<Beliefs, NoBelief> {
+    let parts = evidence.components(possible).ok_or(NoBelief { facts: Vec::new() })?;
     let total = parts.iter().map(|p| p.outcomes.len() as u64).sum();
-    let report = Report { progress, done: AtomicU64::new(0), total };
+    let report = Report { progress, done: AtomicU64::new(0), total, work: work / u64::max(total, 1) };
     let (large, small): (Vec<&Component>, Vec<&Component>) = parts.iter().partition(|p| p.outcomes.len() >= LARGE);
-    let mut solved: Vec<(&Component, Result<Answer, Unsolved>)> =
+    let mut solved: Vec<(&Component, Result<Answer, NoBelief>)> =
         large.into_iter().map(|part| (part, solve(part, &report))).collect();
     solved.par_extend(small.into_par_iter().map(|part| (part, solve(part, &report))));
     collect(evidence, possible, parts.len(), solved)
 }
 
-/// Puts the answers of the parts together. Proven contradictions come before suspicions.
+/// Puts the answers of the parts together.
 fn collect(
     evidence: &Evidence,
     possible: &[bool],
     parts: usize,
-    solved: Vec<(&Component, Result<Answer, Unsolved>)>,
-) -> Result<Beliefs, Unsolved> {
+    solved: Vec<(&Component, Result<Answer, NoBelief>)>,
+) -> Result<Beliefs, NoBelief> {
     let mut beliefs = Beliefs {
         probability: possible.iter().map(|&p| f64::from(u8::from(p))).collect(),
         multiplier: vec![0.0; evidence.facts().len()],
@@ -114,26 +127,22 @@ fn collect(
         parts,
         excluded: Vec::new(),
         vanishing: Vec::new(),
+        unsettled: Vec::new(),
+        suspects: Vec::new(),
     };
-    let mut suspects: Option<Vec<u32>> = None;
     for (part, answer) in solved {
         match answer {
             Ok(answer) => beliefs.add(part, answer),
-            Err(Unsolved::Suspects(outcomes)) => {
-                suspects.get_or_insert_default().extend(outcomes.into_iter().map(|o| part.outcomes[o as usize]));
-            }
-            Err(Unsolved::Contradiction(facts)) => {
+            Err(NoBelief { facts }) => {
                 let facts = facts.into_iter().map(|(f, y)| (part.facts[f as usize], y)).collect();
-                return Err(Unsolved::Contradiction(facts));
+                return Err(NoBelief { facts });
             }
         }
     }
-    if let Some(mut suspects) = suspects {
-        suspects.sort_unstable();
-        return Err(Unsolved::Suspects(suspects));
-    }
     beliefs.excluded.sort_unstable();
     beliefs.vanishing.sort_unstable();
+    beliefs.unsettled.sort_unstable();
+    beliefs.suspects.sort_unstable();
     let of = |kind: u32| {
         let outcomes = evidence.outcomes_of(kind);
         let probability = &beliefs.probability[outcomes.start as usize..outcomes.end as usize];
@@ -153,16 +162,20 @@ impl Beliefs {
         }
         self.excluded.extend(answer.excluded.into_iter().map(|o| part.outcomes[o as usize]));
         self.vanishing.extend(answer.vanishing.into_iter().map(|o| part.outcomes[o as usize]));
+        self.unsettled.extend(answer.unsettled.into_iter().map(|o| part.outcomes[o as usize]));
+        self.suspects.extend(answer.suspects.into_iter().map(|o| part.outcomes[o as usize]));
         self.violation = self.violation.max(answer.violation);
         self.iterations = self.iterations.max(answer.iterations);
     }
 }
 
-/// What is heard of the progress.
+/// Where progress is reported, and how much work there may be.
 struct Report<'a> {
     progress: &'a (dyn Fn(u64, u64) + Sync),
     done: AtomicU64,
     total: u64,
+    /// Steps for each outcome of a part.
+    work: u64,
 }
 
 /// The belief of a part, in the numbers of the part.
@@ -171,11 +184,13 @@ struct Answer {
     multiplier: Vec<f64>,
     excluded: Vec<u32>,
     vanishing: Vec<u32>,
+    unsettled: Vec<u32>,
+    suspects: Vec<u32>,
     violation: f64,
     iterations: u32,
 }
 
-fn solve(component: &Component, report: &Report) -> Result<Answer, Unsolved> {
+fn solve(component: &Component, report: &Report) -> Result<Answer, NoBelief> {
     let size = component.outcomes.len() as u64;
     let advance = |error: f64| {
         let digits = (error.max(newton::TOLERANCE).log10() / newton::TOLERANCE.log10()).max(0.0);
@@ -183,7 +198,9 @@ fn solve(component: &Component, report: &Report) -> Result<Answer, Unsolved> {
         (report.progress)(report.done.load(Ordering::Relaxed) + here.min(size), report.total);
     };
     let silent = |_: f64| ();
-    let answer = solve_part(component, None, if component.outcomes.len() >= LARGE { &advance } else { &silent });
+    let effort = Effort::new(report.work.saturating_mul(size));
+    let progress: &dyn Fn(f64) = if component.outcomes.len() >= LARGE { &advance } else { &silent };
+    let answer = solve_part(component, None, &effort, progress);
     let done = report.done.fetch_add(size, Ordering::Relaxed) + size;
     (report.progress)(done, report.total);
     answer
@@ -191,15 +208,22 @@ fn solve(component: &Component, report: &Report) -> Result<Answer, Unsolved> {
 
 /// Solves a part, from a guess of the multipliers if there is one; where that shows that outcomes are impossible, again
 /// what is left of it.
-fn solve_part(component: &Component, guess: Option<Vec<f64>>, progress: &dyn Fn(f64)) -> Result<Answer, Unsolved> {
+fn solve_part(
+    component: &Component,
+    guess: Option<Vec<f64>>,
+    effort: &Effort,
+    progress: &dyn Fn(f64),
+) -> Result<Answer, NoBelief> {
     let part = Part::new(component);
     let guess = guess.map(|guess| part.numbers.iter().map(|&f| guess[f as usize]).collect());
-    let point = newton::solve(&part, guess, progress);
+    let point = newton::solve(&part, guess, effort, progress);
     let mut answer = Answer {
         probability: vec![0.0; component.outcomes.len()],
         multiplier: vec![0.0; component.facts.len()],
         excluded: Vec::new(),
         vanishing: Vec::new(),
+        unsettled: Vec::new(),
+        suspects: Vec::new(),
         violation: point.violation,
         iterations: point.steps,
     };
@@ -213,24 +237,39 @@ fn solve_part(component: &Component, guess: Option<Vec<f64>>, progress: &dyn Fn(
         newton::End::Converged => Ok(answer),
         newton::End::Proof(recession::Proof::Impossible(outcomes)) => {
             let excluded: Vec<u32> = outcomes.into_iter().map(|o| part.outcomes[o]).collect();
-            let rest = solve_without(component, &excluded, &answer.multiplier, progress)?;
+            let rest = solve_without(component, &excluded, &answer.multiplier, effort, progress)?;
             Ok(Answer { excluded: excluded.into_iter().chain(rest.excluded).collect(), ..rest })
         }
         newton::End::Vanishing(outcomes) => {
             let vanishing: Vec<u32> = outcomes.into_iter().map(|o| part.outcomes[o]).collect();
-            // Without them there must be a belief; otherwise something was dropped that is needed.
-            let rest = solve_without(component, &vanishing, &answer.multiplier, progress);
-            let rest = rest.map_err(|_| Unsolved::Suspects(vanishing.clone()))?;
-            Ok(Answer { vanishing: vanishing.into_iter().chain(rest.vanishing).collect(), ..rest })
+            match solve_without(component, &vanishing, &answer.multiplier, effort, progress) {
+                // Without them there must be a belief that is no worse; otherwise something was dropped that is needed.
+                Ok(rest) if rest.unsettled.is_empty() || rest.violation <= answer.violation => {
+                    Ok(Answer { vanishing: vanishing.into_iter().chain(rest.vanishing).collect(), ..rest })
+                }
+                _ => Ok(answer.unless_settled(point.error, vanishing)),
+            }
         }
         newton::End::Proof(recession::Proof::Contradiction(y)) => {
             let facts = part.numbers.iter().zip(y).filter(|&(_, y)| y != 0);
-            Err(Unsolved::Contradiction(facts.map(|(&f, y)| (f, y)).collect()))
+            Err(NoBelief { facts: facts.map(|(&f, y)| (f, y)).collect() })
         }
         newton::End::Stuck => {
             let unlikely = |o: &u32| answer.probability[*o as usize] < newton::SUSPECT;
-            Err(Unsolved::Suspects((0..component.outcomes.len() as u32).filter(unlikely).collect()))
+            let suspects = (0..component.outcomes.len() as u32).filter(unlikely).collect();
+            Ok(answer.unless_settled(point.error, suspects))
         }
+    }
+}
+
+impl Answer {
+    /// The same; unless its counts are met well enough, it has not settled, and some outcomes are suspected.
+    fn unless_settled(mut self, error: f64, suspects: Vec<u32>) -> Answer {
+        if error > SETTLED {
+            self.unsettled = (0..self.probability.len() as u32).collect();
+            self.suspects = suspects;
+        }
+        self
     }
 }
 
@@ -239,20 +278,23 @@ fn solve_without(
     component: &Component,
     excluded: &[u32],
     multiplier: &[f64],
+    effort: &Effort,
     progress: &dyn Fn(f64),
-) -> Result<Answer, Unsolved> {
+) -> Result<Answer, NoBelief> {
     let mut possible = vec![true; component.outcomes.len()];
     excluded.iter().for_each(|&o| possible[o as usize] = false);
-    let parts = component.evidence.components(&possible).ok_or_else(|| Unsolved::Contradiction(Vec::new()))?;
+    let parts = component.evidence.components(&possible).ok_or(NoBelief { facts: Vec::new() })?;
     let count = parts.len();
     let guess = |part: &Component| Some(part.facts.iter().map(|&f| multiplier[f as usize]).collect());
-    let solved = parts.iter().map(|part| (part, solve_part(part, guess(part), progress))).collect();
+    let solved = parts.iter().map(|part| (part, solve_part(part, guess(part), effort, progress))).collect();
     let beliefs = collect(&component.evidence, &possible, count, solved)?;
     Ok(Answer {
         probability: beliefs.probability,
         multiplier: beliefs.multiplier,
         excluded: beliefs.excluded,
         vanishing: beliefs.vanishing,
+        unsettled: beliefs.unsettled,
+        suspects: beliefs.suspects,
         violation: beliefs.violation,
         iterations: beliefs.iterations,
     })

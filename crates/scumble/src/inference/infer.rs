@@ -1,9 +1,16 @@
 //! From evidence to what follows from it.
 
-use super::entropy::{Beliefs, Unsolved, maximum_entropy};
+use super::effort::Effort;
+use super::entropy::{Beliefs, NoBelief, maximum_entropy};
 use super::forced::{Forced, forced};
 use super::witness::Explainer;
 use super::{Contradiction, Evidence};
+
+/// So often the belief is sought again after outcomes that stood in its way were excluded.
+const ROUNDS: u32 = 4;
+
+/// Work that looking for proofs against single outcomes may take, all together, as a share of all work.
+const PROOFS: u64 = 10;
 
 /// What follows with certainty, and what is believed beyond.
 #[derive(Clone, Debug)]
@@ -14,41 +21,39 @@ pub struct Inference {
     pub beliefs: Beliefs,
 }
 
-/// Why nothing can be inferred.
-#[derive(Clone, Debug)]
-pub enum Failure {
-    /// No world agrees with the evidence.
-    Contradiction(Contradiction),
-    /// So many outcomes could be neither proven nor excluded, and the belief does not converge with them.
-    Unsolved(usize),
+/// What follows from the evidence: first what is forced, then the belief of maximum entropy about the rest, within some
+/// work (see [`maximum_entropy`]). An error if no world agrees with the evidence.
+///
+/// Outcomes that the solver suspects of being impossible and cannot exclude itself are looked at one by one. Where that
+/// does not help either, the belief so far is told, and [`Beliefs::unsettled`] says of whom.
+pub fn infer(evidence: &Evidence, work: u64, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Inference, Contradiction> {
+    let mut forced = forced(evidence)?;
+    let effort = Effort::new(work / PROOFS);
+    let mut round = 0;
+    loop {
+        let beliefs = maximum_entropy(evidence, &forced.possible, work, progress);
+        let beliefs = beliefs.map_err(|NoBelief { facts }| {
+            let facts = facts.into_iter().map(|(fact, _)| fact).collect();
+            Contradiction { facts, kinds: Vec::new() }
+        })?;
+        round += 1;
+        let excluded = if round < ROUNDS { impossible(evidence, &beliefs.suspects, &effort) } else { Vec::new() };
+        if excluded.is_empty() {
+            beliefs.excluded.iter().for_each(|&o| forced.possible[o as usize] = false);
+            forced.undecided.retain(|&o| forced.possible[o as usize]);
+            return Ok(Inference { forced, beliefs });
+        }
+        excluded.iter().for_each(|&o| forced.possible[o as usize] = false);
+    }
 }
 
-/// What follows from the evidence: first what is forced, then the belief of maximum entropy about the rest.
-///
-/// Outcomes that the solver suspects of being impossible and cannot exclude itself are looked at one by one.
-pub fn infer(evidence: &Evidence, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Inference, Failure> {
-    let mut forced = forced(evidence).map_err(Failure::Contradiction)?;
-    loop {
-        match maximum_entropy(evidence, &forced.possible, progress) {
-            Ok(beliefs) => {
-                beliefs.excluded.iter().for_each(|&o| forced.possible[o as usize] = false);
-                forced.undecided.retain(|&o| forced.possible[o as usize]);
-                return Ok(Inference { forced, beliefs });
-            }
-            Err(Unsolved::Contradiction(facts)) => {
-                let facts = facts.into_iter().map(|(fact, _)| fact).collect();
-                return Err(Failure::Contradiction(Contradiction { facts, kinds: Vec::new() }));
-            }
-            Err(Unsolved::Suspects(suspects)) => {
-                let kind_of = evidence.kind_of();
-                let explainer = Explainer::new(evidence);
-                let impossible = |&o: &u32| explainer.excludes(kind_of[o as usize], o);
-                let excluded: Vec<u32> = suspects.iter().copied().filter(impossible).collect();
-                if excluded.is_empty() {
-                    return Err(Failure::Unsolved(suspects.len()));
-                }
-                excluded.iter().for_each(|&o| forced.possible[o as usize] = false);
-            }
-        }
+/// Those of some outcomes that are shown to be impossible, as far as the work suffices.
+fn impossible(evidence: &Evidence, suspects: &[u32], effort: &Effort) -> Vec<u32> {
+    if suspects.is_empty() {
+        return Vec::new();
     }
+    let kind_of = evidence.kind_of();
+    let explainer = Explainer::new(evidence);
+    let tried = suspects.iter().copied().take_while(|_| !effort.is_spent());
+    tried.filter(|&o| explainer.excludes(kind_of[o as usize], o, effort)).collect()
 }

@@ -5,6 +5,7 @@
 //! many times each fact and each person, added up, leaves no more than the bound.
 
 use super::Evidence;
+use super::effort::Effort;
 use super::simplex::{Condition, End, Problem, Rational};
 use crate::exact::Fraction;
 use dashu_int::ops::Gcd;
@@ -131,54 +132,57 @@ impl<'a> Program<'a> {
     }
 
     /// The most people who can have one of these outcomes, if these facts hold. Each fact must be given once.
-    pub fn maximum(&self, facts: &[u32], outcomes: &[u32]) -> Solution {
-        self.bound_above(facts, outcomes, false)
+    /// `None` if it takes more work than is left.
+    pub fn maximum(&self, facts: &[u32], outcomes: &[u32], effort: &Effort) -> Option<Solution> {
+        self.bound_above(facts, outcomes, false, effort)
     }
 
     /// A bound like [`Program::maximum`], if not always the best, with small multiples of few facts.
-    pub fn thrifty_maximum(&self, facts: &[u32], outcomes: &[u32]) -> Solution {
-        self.bound_above(facts, outcomes, true)
+    pub fn thrifty_maximum(&self, facts: &[u32], outcomes: &[u32], effort: &Effort) -> Option<Solution> {
+        self.bound_above(facts, outcomes, true, effort)
     }
 
-    fn bound_above(&self, facts: &[u32], outcomes: &[u32], thrifty: bool) -> Solution {
+    fn bound_above(&self, facts: &[u32], outcomes: &[u32], thrifty: bool, effort: &Effort) -> Option<Solution> {
         let parties = self.parties(facts, outcomes);
+        effort.spend(parties.iter().flat_map(|p| &p.columns).map(|c| 1 + c.0.len() as u64).sum())?;
         if let Some(party) = parties.iter().find(|p| p.columns.is_empty()) {
-            return Solution::Contradiction(Certificate::nobody(party.kinds[0]));
+            return Some(Solution::Contradiction(Certificate::nobody(party.kinds[0])));
         }
-        match dual(self.evidence, facts, &parties, thrifty).solve() {
+        Some(match dual(self.evidence, facts, &parties, thrifty).solve(effort)? {
             End::Least(values) => {
                 let certificate = certificate(facts, &parties, &values, IBig::ONE);
                 let bound = certificate.bound(self.evidence);
                 Solution::Bound(fraction(bound, &certificate.times), certificate)
             }
             End::Falling(values) => Solution::Contradiction(certificate(facts, &parties, &values, IBig::ZERO)),
-        }
+        })
     }
 
     /// The fewest people who must have one of these outcomes, if these facts hold. Each fact must be given once.
-    pub fn minimum(&self, facts: &[u32], outcomes: &[u32]) -> Solution {
-        self.bound_below(facts, outcomes, false)
+    /// `None` if it takes more work than is left.
+    pub fn minimum(&self, facts: &[u32], outcomes: &[u32], effort: &Effort) -> Option<Solution> {
+        self.bound_below(facts, outcomes, false, effort)
     }
 
     /// A bound like [`Program::minimum`], if not always the best, with small multiples of few facts.
-    pub fn thrifty_minimum(&self, facts: &[u32], outcomes: &[u32]) -> Solution {
-        self.bound_below(facts, outcomes, true)
+    pub fn thrifty_minimum(&self, facts: &[u32], outcomes: &[u32], effort: &Effort) -> Option<Solution> {
+        self.bound_below(facts, outcomes, true, effort)
     }
 
-    fn bound_below(&self, facts: &[u32], outcomes: &[u32], thrifty: bool) -> Solution {
+    fn bound_below(&self, facts: &[u32], outcomes: &[u32], thrifty: bool, effort: &Effort) -> Option<Solution> {
         let mut kinds: Vec<u32> = outcomes.iter().map(|&o| self.kind_of(o)).collect();
         kinds.sort_unstable();
         kinds.dedup();
         let all = kinds.iter().flat_map(|&k| self.evidence.outcomes_of(k));
         let others: Vec<u32> = all.filter(|o| !outcomes.contains(o)).collect();
         // Whoever has none of the others has one of these.
-        match self.bound_above(facts, &others, thrifty) {
+        Some(match self.bound_above(facts, &others, thrifty, effort)? {
             Solution::Bound(most, certificate) => {
                 let people = kinds.iter().map(|&k| u64::from(self.evidence.kinds()[k as usize].people)).sum();
                 Solution::Bound(Fraction::whole(people).less(&most), certificate.complement(&kinds))
             }
             contradiction => contradiction,
-        }
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`forced`] finds what is impossible and what is certain, [`entropy`] the maximum-entropy belief, [`worlds`] the share
 //! of consistent worlds, [`witness`] the published facts that give an inference.
 
+mod effort;
 pub mod entropy;
 mod even;
 pub mod evidence;
@@ -18,8 +19,9 @@ mod simplex;
 pub mod witness;
 pub mod worlds;
 
-pub use entropy::{Beliefs, Unsolved, maximum_entropy};
+pub use effort::Effort;
+pub use entropy::{Beliefs, NoBelief, WORK, maximum_entropy};
 pub use evidence::{Component, Evidence, Fact, Kind, Known, Located, Outcome, Source};
 pub use forced::{Forced, forced};
-pub use infer::{Failure, Inference, infer};
+pub use infer::{Inference, infer};
 pub use reasons::{Contradiction, Reasons};

@@ -209,7 +209,13 @@ impl Teller<'_> {
             Claim::Impossible(_) => format!("{so}{}{sum}.", people.none_has(&value)),
             Claim::Certain(_) => format!("{so}{} {} {value}{sum}.", people.listed(" and "), people.have()),
             Claim::AtMost(_, share) => format!("{so}{each} has {value} with a probability of at most {share}{sum}."),
-            Claim::AtLeast(_, share) => format!("{so}{each} has {value} with a probability of at least {share}{sum}."),
+            Claim::AtLeast(_, share) => {
+                let others = match self.program.evidence().kinds()[kind as usize].people {
+                    1 => String::new(),
+                    people => format!("; {} of them may have {value} whatever one has", people - 1),
+                };
+                format!("{so}{each} has {value} with a probability of at least {share}{sum}{others}.")
+            }
         }
     }
 

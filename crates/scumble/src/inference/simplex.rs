@@ -1,5 +1,6 @@
 //! The simplex method on whole numbers: exact, sparse, and sure to end.
 
+use super::effort::Effort;
 use crate::exact;
 use dashu_int::IBig;
 use dashu_int::ops::{Abs, Gcd};
@@ -54,6 +55,9 @@ trait Number: Clone + Ord + Default {
     /// How a · b compares with c · d.
     fn compare(a: &Self, b: &Self, c: &Self, d: &Self) -> Ordering;
 
+    /// How many machine words it takes.
+    fn words(&self) -> u64;
+
     fn magnitude(&self) -> Self {
         if *self < Self::default() { self.negative() } else { self.clone() }
     }
@@ -61,6 +65,14 @@ trait Number: Clone + Ord + Default {
 
 /// A number did not fit the machine's.
 struct TooLarge;
+
+/// Why a program was not solved.
+enum Halt<O> {
+    /// A number was too large.
+    Overflow(O),
+    /// It would take more work than is allowed.
+    Spent,
+}
 
 impl Number for i64 {
     type Overflow = TooLarge;
@@ -98,6 +110,10 @@ impl Number for i64 {
     fn compare(a: &i64, b: &i64, c: &i64, d: &i64) -> Ordering {
         (i128::from(*a) * i128::from(*b)).cmp(&(i128::from(*c) * i128::from(*d)))
     }
+
+    fn words(&self) -> u64 {
+        1
+    }
 }
 
 impl Number for IBig {
@@ -134,6 +150,11 @@ impl Number for IBig {
 
     fn compare(a: &IBig, b: &IBig, c: &IBig, d: &IBig) -> Ordering {
         (a * b).cmp(&(c * d))
+    }
+
+    fn words(&self) -> u64 {
+        // Allocated, and with a slower greatest common divisor: several steps of the machine's own numbers.
+        4 + 2 * self.as_sign_words().1.len() as u64
     }
 }
 
@@ -174,8 +195,10 @@ impl<N: Number> Row<N> {
     }
 
     /// Takes the basic variable of another row out of this one.
-    fn eliminate(&mut self, other: &Row<N>) -> Result<(), N::Overflow> {
+    fn eliminate(&mut self, other: &Row<N>, effort: &Effort) -> Result<(), Halt<N::Overflow>> {
         let Ok(at) = self.entries.binary_search_by_key(&other.basic, |e| e.0) else { return Ok(()) };
+        let numbers = (self.entries.len() + other.entries.len()) as u64 + 3;
+        effort.spend(numbers * self.lead.words().max(other.lead.words())).ok_or(Halt::Spent)?;
         let (_, entry) = self.entries.remove(at);
         let (zero, common) = (N::default(), other.lead.common(&entry));
         let (mine, theirs) = (other.lead.over(&common), entry.over(&common));
@@ -185,14 +208,15 @@ impl<N: Number> Row<N> {
         while let Some(variable) = [a.first(), b.first()].into_iter().flatten().map(|e| e.0).min() {
             let x = a.split_off_first_if(variable);
             let y = b.split_off_first_if(variable);
-            let sum = N::combine(x.unwrap_or(&zero), &mine, y.unwrap_or(&zero), &theirs)?;
+            let sum = N::combine(x.unwrap_or(&zero), &mine, y.unwrap_or(&zero), &theirs).map_err(Halt::Overflow)?;
             if sum != zero {
                 self.entries.push((variable, sum));
             }
         }
-        self.constant = N::combine(&self.constant, &mine, &other.constant, &theirs)?;
-        self.nudge = N::combine(&self.nudge, &mine, &other.nudge, &theirs)?;
-        self.lead = N::combine(&self.lead, &mine, &zero, &zero)?;
+        let combine = |a: &N, b: &N| N::combine(a, &mine, b, &theirs).map_err(Halt::Overflow);
+        self.constant = combine(&self.constant, &other.constant)?;
+        self.nudge = combine(&self.nudge, &other.nudge)?;
+        self.lead = combine(&self.lead, &zero)?;
         self.reduce();
         Ok(())
     }
@@ -263,12 +287,16 @@ pub enum End {
 }
 
 impl Problem {
-    /// Solves it.
-    pub fn solve(&self) -> End {
-        Tableau::<i64>::new(self).and_then(Tableau::solve).unwrap_or_else(|TooLarge| {
-            let Ok(end) = Tableau::<IBig>::new(self).and_then(Tableau::solve);
-            end
-        })
+    /// Solves it; `None` if that takes more work than is left.
+    pub fn solve(&self, effort: &Effort) -> Option<End> {
+        match Tableau::<i64>::new(self).map_err(Halt::Overflow).and_then(|t| t.solve(effort)) {
+            Ok(end) => Some(end),
+            Err(Halt::Spent) => None,
+            Err(Halt::Overflow(TooLarge)) => {
+                let Ok(tableau) = Tableau::<IBig>::new(self);
+                tableau.solve(effort).ok()
+            }
+        }
     }
 }
 
@@ -304,16 +332,18 @@ impl<'a, N: Number> Tableau<'a, N> {
         Ok(Tableau { free: &problem.free, cost: row(u32::MAX, costs), rows, settled: Vec::new() })
     }
 
-    fn solve(mut self) -> Result<End, N::Overflow> {
+    fn solve(mut self, effort: &Effort) -> Result<End, Halt<N::Overflow>> {
         let mut stalled = false;
         while let Some((variable, rises)) = self.entering(stalled) {
+            // Looking at every row once is work, too.
+            effort.spend(self.rows.len() as u64).ok_or(Halt::Spent)?;
             let Some(row) = self.leaving(variable, rises) else {
                 let direction = if rises { IBig::ONE } else { IBig::NEG_ONE };
                 return Ok(End::Falling(self.values(Some((variable, direction)))));
             };
             // Bland's rule while no step gets anywhere: it never returns to where it was.
             stalled = self.rows[row].constant == N::default() && self.rows[row].nudge == N::default();
-            self.pivot(row, variable)?;
+            self.pivot(row, variable, effort)?;
         }
         Ok(End::Least(self.values(None)))
     }
@@ -353,11 +383,11 @@ impl<'a, N: Number> Tableau<'a, N> {
         best.map(|b| b.0)
     }
 
-    fn pivot(&mut self, row: usize, variable: u32) -> Result<(), N::Overflow> {
+    fn pivot(&mut self, row: usize, variable: u32, effort: &Effort) -> Result<(), Halt<N::Overflow>> {
         let mut pivot = self.rows.swap_remove(row);
         pivot.enter(variable);
-        self.cost.eliminate(&pivot)?;
-        self.rows.iter_mut().try_for_each(|r| r.eliminate(&pivot))?;
+        self.cost.eliminate(&pivot, effort)?;
+        self.rows.iter_mut().try_for_each(|r| r.eliminate(&pivot, effort))?;
         if self.free[variable as usize] {
             self.settled.push(pivot);
         } else {

@@ -4,7 +4,10 @@
 //! with pencil and paper ([`verify`]). It is found by linear programming on the facts around a person, ever more of them
 //! until they are enough, and then fewer until none can be spared. What follows only because people are whole is shown by
 //! trying all worlds of the few facts, if there are not too many.
+//!
+//! Exact linear programs can take very long, so every question has a limit on its work, counted in steps.
 
+use super::effort::Effort;
 use super::lp::{Certificate, Party, Program, Solution};
 use super::{Evidence, Forced, Reasons};
 use crate::exact::{Fraction, Ratio};
@@ -19,9 +22,9 @@ pub enum Claim {
     Impossible(u32),
     /// Everybody has this value, in every world.
     Certain(u32),
-    /// Whoever believes all facts gives this value at most this probability.
+    /// Whoever believes all facts gives this value at most this probability, of each of these people.
     AtMost(u32, Ratio),
-    /// Whoever believes all facts gives this value at least this probability.
+    /// Whoever believes all facts gives this value at least this probability, of each of these people.
     AtLeast(u32, Ratio),
 }
 
@@ -53,10 +56,12 @@ pub enum Conclusion {
 pub struct Witness {
     /// What they give.
     pub conclusion: Conclusion,
-    /// The facts, rising. Without any one of them the proof fails.
+    /// The facts, rising.
     pub facts: Vec<u32>,
     /// How they give it.
     pub proof: Proof,
+    /// Whether the proof fails without any one of the facts. If not, the work ran out before that was tried.
+    pub irreducible: bool,
     /// Whether it was shown that no fewer facts give it this way. If not, there may be fewer.
     pub smallest: bool,
 }
@@ -91,26 +96,37 @@ const THRIFTY_FACTS: usize = 256;
 const MANY_FACTS: usize = 48;
 /// Steps when all worlds of a few facts are tried.
 const MOST_STEPS: u64 = 300_000;
+/// Work that one question may take, unless another limit is set: some twenty seconds.
+const WORK: u64 = 1_000_000_000;
 
 /// Finds witnesses in one evidence.
 #[derive(Debug)]
 pub struct Explainer<'a> {
     program: Program<'a>,
+    /// Work that each question may take.
+    work: u64,
 }
 
 /// A conclusion to be proved.
-struct Goal {
+struct Goal<'e> {
     conclusion: Conclusion,
     /// The outcomes that have the value, if it is about a kind.
     outcomes: Vec<u32>,
     /// Whether worlds are tried instead of sums.
     whole: bool,
+    /// What proving it may still cost.
+    effort: &'e Effort,
 }
 
 impl<'a> Explainer<'a> {
     /// Prepares for questions about this evidence.
     pub fn new(evidence: &'a Evidence) -> Explainer<'a> {
-        Explainer { program: Program::new(evidence) }
+        Explainer::within(evidence, WORK)
+    }
+
+    /// The same with another limit on the work of each question, in the steps of [`Effort`].
+    pub fn within(evidence: &'a Evidence, work: u64) -> Explainer<'a> {
+        Explainer { program: Program::new(evidence), work }
     }
 
     /// The evidence with an index.
@@ -124,7 +140,8 @@ impl<'a> Explainer<'a> {
         if self.program.evidence().outcomes_of(kind).is_empty() {
             return Ok(Witness::nobody(kind));
         }
-        let goal = Goal::new(self.program.evidence(), Conclusion::About { kind, claim });
+        let effort = Effort::new(self.work);
+        let goal = Goal::new(self.program.evidence(), Conclusion::About { kind, claim }, &effort);
         self.explain(&goal, &[kind], candidates)
     }
 
@@ -157,34 +174,50 @@ impl<'a> Explainer<'a> {
     }
 
     /// Whether it can be shown that nobody has this outcome, which is one of the kind's.
-    pub(super) fn excludes(&self, kind: u32, outcome: u32) -> bool {
+    pub(super) fn excludes(&self, kind: u32, outcome: u32, effort: &Effort) -> bool {
         let claim = Claim::Impossible(self.program.evidence().outcomes()[outcome as usize].value);
-        let goal = Goal { conclusion: Conclusion::About { kind, claim }, outcomes: vec![outcome], whole: false };
+        let conclusion = Conclusion::About { kind, claim };
+        let goal = Goal { conclusion, outcomes: vec![outcome], whole: false, effort };
         self.explain(&goal, &[kind], None).is_ok_and(|w| w.conclusion != Conclusion::NoWorld)
     }
 
-    /// The least and the most probability that any belief can give a value of a kind. Nothing if too many facts have to do
-    /// with the kind.
+    /// The least and the most probability that any belief can give a value of one person of a kind. Nothing if that takes
+    /// too many facts, or too much work.
+    ///
+    /// Of n people who are alike, from L to U have the value (see [`Explainer::people_with`]). A belief may give all of U to
+    /// one of them, up to 1, or all of L to the others, up to n − 1.
     pub fn bounds(&self, kind: u32, value: u32) -> Option<(Ratio, Ratio)> {
+        let (least, most) = self.people_with(kind, value)?;
+        let one = Fraction::whole(1);
+        let others = Fraction::whole(u64::from(self.program.evidence().kinds()[kind as usize].people) - 1);
+        let least = if least > others { least.less(&others) } else { Fraction::whole(0) };
+        least.ratio().zip(if most < one { most } else { one }.ratio())
+    }
+
+    /// The least and the most people of a kind who have a value, in any belief. Nothing if that takes too many facts, or too
+    /// much work.
+    pub fn people_with(&self, kind: u32, value: u32) -> Option<(Fraction, Fraction)> {
         let (facts, complete) = self.near(&[kind], None, BOUNDED_FACTS);
+        if !complete {
+            return None;
+        }
         let evidence = self.program.evidence();
         let outcomes: Vec<u32> =
             evidence.outcomes_of(kind).filter(|&o| evidence.outcomes()[o as usize].value == value).collect();
-        let share = |solution: Solution| match solution {
-            Solution::Bound(bound, _) => {
-                let people = Fraction::whole(evidence.kinds()[kind as usize].people.into());
-                bound.over(&people).ratio()
-            }
+        let effort = Effort::new(self.work);
+        let bound = |solution: Solution| match solution {
+            Solution::Bound(bound, _) => Some(bound),
             Solution::Contradiction(_) => None,
         };
-        let least = || share(self.program.minimum(&facts, &outcomes));
-        complete.then(|| least().zip(share(self.program.maximum(&facts, &outcomes)))).flatten()
+        let least = bound(self.program.minimum(&facts, &outcomes, &effort)?)?;
+        Some((least, bound(self.program.maximum(&facts, &outcomes, &effort)?)?))
     }
 
     /// The fewest facts that contradict each other. If candidates are given, they are tried first.
     pub fn contradiction(&self, candidates: Option<&[u32]>) -> Result<Witness, Unexplained> {
         let evidence = self.program.evidence();
-        let goal = Goal::new(evidence, Conclusion::NoWorld);
+        let effort = Effort::new(self.work);
+        let goal = Goal::new(evidence, Conclusion::NoWorld, &effort);
         let kinds = 0..evidence.kinds().len() as u32;
         if let Some(kind) = kinds.clone().find(|&k| evidence.outcomes_of(k).is_empty()) {
             return Ok(Witness::nobody(kind));
@@ -198,6 +231,9 @@ impl<'a> Explainer<'a> {
         let mut met = HashSet::new();
         let mut verdict = Unexplained::Untrue;
         for kind in kinds {
+            if effort.is_spent() {
+                return Err(Unexplained::TooLarge);
+            }
             if met.contains(&kind) {
                 continue;
             }
@@ -247,7 +283,7 @@ impl<'a> Explainer<'a> {
             if complete {
                 return self.exhaust(goal, facts);
             }
-            if most >= MOST_FACTS {
+            if most >= MOST_FACTS || goal.effort.is_spent() {
                 return Err(Unexplained::TooLarge);
             }
         }
@@ -295,11 +331,11 @@ impl<'a> Explainer<'a> {
             return (no_world_against(&self.program, goal, facts) == Some(true)).then_some(Proof::Exhaustion);
         }
         let solution = if goal.is_lower() {
-            self.program.minimum(facts, &goal.outcomes)
+            self.program.minimum(facts, &goal.outcomes, goal.effort)
         } else {
-            self.program.maximum(facts, &goal.outcomes)
+            self.program.maximum(facts, &goal.outcomes, goal.effort)
         };
-        self.proof(goal, solution)
+        self.proof(goal, solution?)
     }
 
     /// A proof by few of some facts, if one is found.
@@ -308,11 +344,11 @@ impl<'a> Explainer<'a> {
             return None;
         }
         let solution = if goal.is_lower() {
-            self.program.thrifty_minimum(facts, &goal.outcomes)
+            self.program.thrifty_minimum(facts, &goal.outcomes, goal.effort)
         } else {
-            self.program.thrifty_maximum(facts, &goal.outcomes)
+            self.program.thrifty_maximum(facts, &goal.outcomes, goal.effort)
         };
-        self.proof(goal, solution)
+        self.proof(goal, solution?)
     }
 
     fn proof(&self, goal: &Goal, solution: Solution) -> Option<Proof> {
@@ -324,15 +360,16 @@ impl<'a> Explainer<'a> {
     fn finish(&self, goal: &Goal, facts: Vec<u32>) -> Option<Witness> {
         let proof = self.prove(goal, &facts)?;
         if matches!(&proof, Proof::Combination(c) if c.times.is_zero()) && goal.conclusion != Conclusion::NoWorld {
-            return self.finish(&Goal::new(self.program.evidence(), Conclusion::NoWorld), facts);
+            return self.finish(&Goal::new(self.program.evidence(), Conclusion::NoWorld, goal.effort), facts);
         }
         let (mut facts, mut proof) = self.shrink(goal, facts, proof);
+        let irreducible = !goal.effort.is_spent();
         let fewer = self.fewer(goal, facts.len());
         if let Some(Some((fewer, better))) = &fewer {
             (facts, proof) = (fewer.clone(), better.clone());
         }
         facts.sort_unstable();
-        Some(Witness { conclusion: goal.conclusion, facts, proof, smallest: fewer.is_some() })
+        Some(Witness { conclusion: goal.conclusion, facts, proof, irreducible, smallest: fewer.is_some() })
     }
 
     /// Takes away facts until none can be spared, in several orders; the smallest set that is left.
@@ -359,7 +396,7 @@ impl<'a> Explainer<'a> {
     /// Takes away each fact that can be spared, one after another, from facts and a proof by them.
     fn filter(&self, goal: &Goal, mut facts: Vec<u32>, mut proof: Proof) -> (Vec<u32>, Proof) {
         let mut at = 0;
-        while at < facts.len() {
+        while at < facts.len() && !goal.effort.is_spent() {
             let mut fewer = facts.clone();
             fewer.remove(at);
             match self.prove(goal, &fewer) {
@@ -384,6 +421,9 @@ impl<'a> Explainer<'a> {
             sorted.sort_unstable();
             if let Some(found) = sorted.into_iter().find_map(|set| Some((set.clone(), self.prove(goal, set)?))) {
                 return Some(Some(found));
+            }
+            if goal.effort.is_spent() {
+                return None;
             }
             if size + 1 == most {
                 break;
@@ -417,12 +457,12 @@ impl Witness {
     /// People of a kind can have no value at all.
     fn nobody(kind: u32) -> Witness {
         let proof = Proof::Combination(Certificate::nobody(kind));
-        Witness { conclusion: Conclusion::NoWorld, facts: Vec::new(), proof, smallest: true }
+        Witness { conclusion: Conclusion::NoWorld, facts: Vec::new(), proof, irreducible: true, smallest: true }
     }
 }
 
-impl Goal {
-    fn new(evidence: &Evidence, conclusion: Conclusion) -> Goal {
+impl<'e> Goal<'e> {
+    fn new(evidence: &Evidence, conclusion: Conclusion, effort: &'e Effort) -> Goal<'e> {
         let outcomes = match conclusion {
             Conclusion::About { kind, claim } => {
                 let has = |o: &u32| evidence.outcomes()[*o as usize].value == claim.value();
@@ -430,7 +470,7 @@ impl Goal {
             }
             Conclusion::NoWorld => Vec::new(),
         };
-        Goal { conclusion, outcomes, whole: false }
+        Goal { conclusion, outcomes, whole: false, effort }
     }
 
     /// Whether it is about how many people have an outcome at least.
@@ -457,8 +497,9 @@ impl Goal {
             // Fewer than one person is nobody, and more than all but one is everybody.
             Claim::Impossible(_) => upper && bound < *times,
             Claim::Certain(_) => !upper && bound > (people - 1) * times,
-            Claim::AtMost(_, share) => upper && bound * share.den() <= people * share.num() * times,
-            Claim::AtLeast(_, share) => !upper && bound * share.den() >= people * share.num() * times,
+            // A belief may give all of the bound to one of the people, or leave it to the others.
+            Claim::AtMost(_, share) => upper && bound * share.den() <= times * share.num(),
+            Claim::AtLeast(_, share) => !upper && (bound - (people - 1) * times) * share.den() >= times * share.num(),
         }
     }
 }
@@ -479,7 +520,8 @@ impl Proof {
 /// Checks a witness: a combination by plain arithmetic, without the program that found it; otherwise by trying the worlds
 /// of its facts once more.
 pub fn verify(evidence: &Evidence, witness: &Witness) -> bool {
-    let mut goal = Goal::new(evidence, witness.conclusion);
+    let effort = Effort::new(MOST_STEPS);
+    let mut goal = Goal::new(evidence, witness.conclusion, &effort);
     match &witness.proof {
         Proof::Combination(certificate) => {
             let facts = certificate.facts.iter().map(|m| m.0);
@@ -515,7 +557,10 @@ fn no_world_against(program: &Program, goal: &Goal, facts: &[u32]) -> Option<boo
     };
     parties.iter().for_each(|p| dealing.reachable(p, |reach, n| *reach += n));
     let left = parties.first().map_or(0, |p| p.people);
-    dealing.deal(&parties, 0, left).map(|found| !found)
+    let found = dealing.deal(&parties, 0, left);
+    // A last search that takes more than is left is still an answer.
+    let _ = goal.effort.spend(dealing.steps);
+    found.map(|found| !found)
 }
 
 /// A world in the making.

@@ -4,7 +4,7 @@ use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use scumble::exact::Fraction;
 use scumble::inference::worlds::{Options, worlds};
-use scumble::inference::{Evidence, Located, forced, infer};
+use scumble::inference::{Evidence, Located, WORK, forced, infer};
 
 const VALUES: u32 = 4;
 
@@ -57,7 +57,7 @@ fn everybody_may_have_every_value_after_any_number_of_releases() {
             let turned: Vec<u32> = truth.iter().map(|v| (v + turn) % VALUES).collect();
             assert!(is_world(&evidence, &turned), "values are alike");
         }
-        let found = infer(&evidence, &|_, _| ()).expect("there is a world");
+        let found = infer(&evidence, WORK, &|_, _| ()).expect("there is a world");
         assert!(found.forced.undecided.is_empty() && found.forced.possible.iter().all(|&p| p));
         let shares =
             worlds(&evidence, &found.forced.possible, &Options { budget: 0, ..Options::default() }, &|_, _| true);

@@ -6,7 +6,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scumble::exact::{Fraction, gcd};
 use scumble::inference::lp::{Program, Solution};
-use scumble::inference::{Evidence, Known};
+use scumble::inference::{Effort, Evidence, Known};
 
 /// A fraction for the twin: numbers stay small.
 #[derive(Clone, Copy, PartialEq)]
@@ -97,6 +97,33 @@ fn corners(evidence: &Evidence, facts: &[u32], outcomes: &[u32]) -> Option<Optio
     }
 }
 
+/// More work than small programs take.
+pub fn plenty() -> Effort {
+    Effort::new(u64::MAX)
+}
+
+/// A program that may take little work is solved as one that may take any, or not at all.
+#[test]
+fn the_work_of_a_program_is_limited() {
+    let (mut given_up, mut solved) = (0, 0);
+    for seed in 0..300 {
+        let evidence = naive::random(seed);
+        let facts: Vec<u32> = (0..evidence.facts().len() as u32).collect();
+        let program = Program::new(&evidence);
+        let whole = program.maximum(&facts, &[0], &plenty()).expect("enough work");
+        for work in [0, 10, 100, 1000] {
+            match program.maximum(&facts, &[0], &Effort::new(work)) {
+                None => given_up += 1,
+                Some(solution) => {
+                    assert_eq!(format!("{solution:?}"), format!("{whole:?}"), "seed {seed}");
+                    solved += 1;
+                }
+            }
+        }
+    }
+    assert!(given_up > 300 && solved > 300, "{given_up} given up, {solved} solved");
+}
+
 /// Something known that need not be true.
 pub fn rumour(evidence: Evidence, rng: &mut impl Rng) -> Evidence {
     let kinds = (0..evidence.kinds().len() as u32).filter(|_| rng.random_bool(0.5)).collect();
@@ -119,10 +146,11 @@ fn bounds_are_those_of_all_corners() {
         let outcomes: Vec<u32> = (0..evidence.outcomes().len() as u32).filter(|_| rng.random_bool(0.2)).collect();
         let Some(corners) = corners(&evidence, &facts, &outcomes) else { continue };
         let program = Program::new(&evidence);
-        for (upper, solution) in
-            [(true, program.maximum(&facts, &outcomes)), (false, program.minimum(&facts, &outcomes))]
-        {
-            match (solution, corners) {
+        for (upper, solution) in [
+            (true, program.maximum(&facts, &outcomes, &plenty())),
+            (false, program.minimum(&facts, &outcomes, &plenty())),
+        ] {
+            match (solution.expect("enough work"), corners) {
                 (Solution::Bound(value, proof), Some((low, high))) => {
                     let exact = if upper { high } else { low };
                     assert_eq!(value, Fraction::new(exact.0 as u128, exact.1 as u128), "seed {seed}");
@@ -154,7 +182,9 @@ fn a_bound_need_not_be_whole() {
     let outcomes: Vec<u32> = (0..3).map(|k| evidence.outcomes_of(k).start).collect();
     let facts: Vec<u32> = (0..evidence.facts().len() as u32).collect();
     let program = Program::new(&evidence);
-    let Solution::Bound(most, proof) = program.maximum(&facts, &outcomes) else { panic!("there are worlds") };
+    let Some(Solution::Bound(most, proof)) = program.maximum(&facts, &outcomes, &plenty()) else {
+        panic!("there are worlds")
+    };
     assert_eq!(most, Fraction::new(3u8, 2u8));
     assert!(proof.verify(&evidence, &outcomes));
     assert_eq!(proof.times, IBig::from(2));

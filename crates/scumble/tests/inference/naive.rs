@@ -41,6 +41,37 @@ pub fn not_bayesian() -> Evidence {
 /// sometimes with something else known.
 pub fn random(seed: u64) -> Evidence {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (groups, located, values) = deal_groups(&mut rng);
+    let mut kinds: Vec<(u32, Vec<Located>)> = Vec::new();
+    let alike = rng.random_bool(0.5);
+    for place in located {
+        match kinds.iter_mut().find(|(_, p)| alike && *p == place) {
+            Some((n, _)) => *n += 1,
+            None => kinds.push((1, place)),
+        }
+    }
+    let evidence = Evidence::new(&groups, kinds.clone());
+    if rng.random_bool(0.7) { evidence } else { knowing(evidence, &mut rng, values) }
+}
+
+/// The same people twice: those who are alike together, and everybody apart; and the kind that everybody is of.
+pub fn random_and_told_apart(seed: u64) -> (Evidence, Evidence, Vec<u32>) {
+    let (groups, located, _) = deal_groups(&mut ChaCha8Rng::seed_from_u64(seed));
+    let mut kinds: Vec<(u32, Vec<Located>)> = Vec::new();
+    let mut kind_of = Vec::new();
+    for place in &located {
+        let kind = kinds.iter().position(|(_, p)| p == place).unwrap_or_else(|| {
+            kinds.push((0, place.clone()));
+            kinds.len() - 1
+        });
+        kinds[kind].0 += 1;
+        kind_of.push(kind as u32);
+    }
+    (Evidence::new(&groups, kinds), Evidence::new(&groups, located.into_iter().map(|l| (1, l))), kind_of)
+}
+
+/// Groups of releases, where everybody is, and the number of values.
+fn deal_groups(rng: &mut impl Rng) -> (Groups, Vec<Vec<Located>>, u32) {
     let people = rng.random_range(2..=8usize);
     let values = rng.random_range(2..=4u32);
     let truth: Vec<u32> = (0..people).map(|_| rng.random_range(0..values)).collect();
@@ -51,7 +82,7 @@ pub fn random(seed: u64) -> Evidence {
         let mut histograms = vec![Vec::new(); count as usize];
         for person in 0..people {
             if rng.random_bool(0.15) {
-                located[person].push(absent(&mut rng, count));
+                located[person].push(absent(rng, count));
                 continue;
             }
             let group = rng.random_range(0..count);
@@ -67,16 +98,7 @@ pub fn random(seed: u64) -> Evidence {
         }
         groups.push(histograms.into_iter().map(histogram).collect());
     }
-    let mut kinds: Vec<(u32, Vec<Located>)> = Vec::new();
-    let alike = rng.random_bool(0.5);
-    for place in located {
-        match kinds.iter_mut().find(|(_, p)| alike && *p == place) {
-            Some((n, _)) => *n += 1,
-            None => kinds.push((1, place)),
-        }
-    }
-    let evidence = Evidence::new(&groups, kinds.clone());
-    if rng.random_bool(0.7) { evidence } else { knowing(evidence, &mut rng, values) }
+    (groups, located, values)
 }
 
 fn absent(rng: &mut impl Rng, groups: u32) -> Located {

@@ -1,6 +1,6 @@
 //! Witnesses against enumeration: their facts alone are enough, none can be spared, and what is true has one.
 
-use super::lp::rumour;
+use super::lp::{plenty, rumour};
 use super::naive;
 use dashu_int::IBig;
 use rand::SeedableRng;
@@ -70,12 +70,12 @@ fn deal(
 fn by_a_sum(evidence: &Evidence, facts: &[u32], conclusion: Conclusion) -> bool {
     let program = Program::new(evidence);
     let Conclusion::About { kind, claim } = conclusion else {
-        return matches!(program.maximum(facts, &[]), Solution::Contradiction(_));
+        return matches!(program.maximum(facts, &[], &plenty()), Some(Solution::Contradiction(_)));
     };
     let has = |o: &u32| evidence.outcomes()[*o as usize].value == claim.value();
     let (with, without): (Vec<u32>, Vec<u32>) = evidence.outcomes_of(kind).partition(has);
     let outcomes = if matches!(claim, Claim::Impossible(_)) { with } else { without };
-    match program.maximum(facts, &outcomes) {
+    match program.maximum(facts, &outcomes, &plenty()).expect("enough work") {
         Solution::Bound(most, _) => most < scumble::exact::Fraction::whole(1),
         Solution::Contradiction(_) => true,
     }
@@ -140,40 +140,87 @@ fn what_is_forced_has_a_witness_and_nothing_else_has() {
     println!("{sums} sums, {tried} by trying, {not_smallest} not known to be smallest, at most {most} facts");
 }
 
+/// What a belief may give one person alone: the bounds of the same evidence with everybody told apart.
 #[test]
-fn probabilities_are_bounded_as_tightly_as_any_belief_allows() {
-    for seed in 0..300 {
+fn bounds_hold_for_each_of_people_who_are_alike_and_are_tight() {
+    let mut of_several = 0;
+    for seed in 0..600 {
+        let (evidence, apart, kind_of) = naive::random_and_told_apart(seed);
+        let facts: Vec<u32> = (0..apart.facts().len() as u32).collect();
+        let (program, explainer) = (Program::new(&apart), Explainer::new(&evidence));
+        for (person, &kind) in (0..).zip(&kind_of) {
+            let mut values: Vec<u32> = apart.outcomes_of(person).map(|o| apart.outcomes()[o as usize].value).collect();
+            values.dedup();
+            for value in values {
+                let has = |o: &u32| apart.outcomes()[*o as usize].value == value;
+                let outcomes: Vec<u32> = apart.outcomes_of(person).filter(has).collect();
+                let least = program.minimum(&facts, &outcomes, &plenty());
+                let most = program.maximum(&facts, &outcomes, &plenty());
+                let (Some(Solution::Bound(least, _)), Some(Solution::Bound(most, _))) = (least, most) else {
+                    panic!("seed {seed}: there is a world")
+                };
+                let (least, most) = (least.ratio().expect("small"), most.ratio().expect("small"));
+                assert_eq!(explainer.bounds(kind, value), Some((least, most)), "seed {seed}: {value} of {person}");
+                of_several += u32::from(evidence.kinds()[kind as usize].people > 1);
+                assert_claims(&evidence, &explainer, kind, (value, least, most), seed);
+            }
+        }
+    }
+    assert!(of_several > 200, "{of_several} of people who are alike");
+}
+
+/// The bounds have witnesses that verify, and nothing beyond them has.
+fn assert_claims(
+    evidence: &Evidence,
+    explainer: &Explainer<'_>,
+    kind: u32,
+    (value, least, most): (u32, Ratio, Ratio),
+    seed: u64,
+) {
+    let beside = |r: Ratio, more: i128| {
+        let num = 1000 * r.num() as i128 + more;
+        (num >= 0).then(|| Ratio::new(num as u128, 1000 * r.den()))
+    };
+    for (claim, holds) in [
+        (Some(Claim::AtLeast(value, least)).filter(|_| least > Ratio::whole(0)), true),
+        (beside(least, 1).map(|p| Claim::AtLeast(value, p)), false),
+        (Some(Claim::AtMost(value, most)).filter(|_| most < Ratio::whole(1)), true),
+        (beside(most, -1).map(|p| Claim::AtMost(value, p)), false),
+    ] {
+        let Some(claim) = claim else { continue };
+        match explainer.why(kind, claim, None) {
+            Ok(witness) => assert!(holds && verify(evidence, &witness), "seed {seed}: {witness:?}"),
+            Err(why) => assert!(!holds && why == Unexplained::Untrue, "seed {seed}: {claim:?}"),
+        }
+    }
+}
+
+/// A search that may take little work ends with a witness that is right, or with none.
+#[test]
+fn the_work_of_a_witness_is_limited() {
+    let (mut found, mut given_up) = (0, 0);
+    for seed in 0..400 {
         let evidence = naive::random(seed);
-        let facts: Vec<u32> = (0..evidence.facts().len() as u32).collect();
-        let (program, explainer) = (Program::new(&evidence), Explainer::new(&evidence));
-        for kind in 0..evidence.kinds().len() as u32 {
-            let value = evidence.outcomes()[evidence.outcomes_of(kind).start as usize].value;
-            let has = |o: &u32| evidence.outcomes()[*o as usize].value == value;
-            let outcomes: Vec<u32> = evidence.outcomes_of(kind).filter(has).collect();
-            let (Solution::Bound(low, _), Solution::Bound(high, _)) =
-                (program.minimum(&facts, &outcomes), program.maximum(&facts, &outcomes))
-            else {
-                panic!("seed {seed}: there is a world")
-            };
-            let people = u128::from(evidence.kinds()[kind as usize].people);
-            let share = |n: scumble::exact::Fraction, more: i32| {
-                let n = n.ratio().expect("small");
-                let num = (1000 * n.num() as i128 + i128::from(more)).max(0);
-                Ratio::new(num as u128, 1000 * n.den() * people)
-            };
-            for (claim, holds) in [
-                (Claim::AtLeast(value, share(low.clone(), 0)), true),
-                (Claim::AtLeast(value, share(low, 1)), false),
-                (Claim::AtMost(value, share(high.clone(), 0)), true),
-                (Claim::AtMost(value, share(high.clone(), -1)), high.is_zero()),
-            ] {
-                match explainer.why(kind, claim, None) {
-                    Ok(witness) => assert!(holds && verify(&evidence, &witness), "seed {seed}: {witness:?}"),
-                    Err(why) => assert!(!holds && why == Unexplained::Untrue, "seed {seed}: {claim:?}"),
+        let worlds = naive::worlds(&evidence);
+        for work in [0, 100, 2000] {
+            let explainer = Explainer::within(&evidence, work);
+            for kind in 0..evidence.kinds().len() as u32 {
+                for value in 0..4 {
+                    let has = |o: &u32| evidence.outcomes()[*o as usize].value == value;
+                    let has = |w: &Vec<u32>| evidence.outcomes_of(kind).filter(has).any(|o| w[o as usize] > 0);
+                    match explainer.why(kind, Claim::Impossible(value), None) {
+                        Ok(witness) => {
+                            assert!(verify(&evidence, &witness) && !worlds.iter().any(has), "seed {seed}");
+                            found += 1;
+                        }
+                        Err(Unexplained::Untrue) => assert!(worlds.iter().any(has), "seed {seed}"),
+                        Err(Unexplained::TooLarge) => given_up += 1,
+                    }
                 }
             }
         }
     }
+    assert!(found > 300 && given_up > 300, "{found} found, {given_up} given up");
 }
 
 #[test]

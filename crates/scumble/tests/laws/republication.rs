@@ -13,7 +13,7 @@ use scumble::encode::{encode, encode_guard};
 use scumble::history::PastGroup;
 use scumble::inference::entropy::entropy_of;
 use scumble::inference::worlds::{self, worlds};
-use scumble::inference::{Evidence, Located, infer};
+use scumble::inference::{Evidence, Located, WORK, infer};
 use scumble::problem::Problem;
 use scumble::publish::{Outcome, judge, make};
 use scumble::register::{Register, RegisterColumn};
@@ -160,7 +160,7 @@ impl Series {
     /// What is believed of everybody's values after all releases.
     fn beliefs(&self) -> Vec<Vec<f64>> {
         let (evidence, everybody) = self.evidence(&self.releases);
-        let found = infer(&evidence, &|_, _| ()).expect("there is a world");
+        let found = infer(&evidence, WORK, &|_, _| ()).expect("there is a world");
         let of = |kind: u32| {
             let mut beliefs = vec![0.0; VALUES as usize];
             found.beliefs.values(&evidence, kind).for_each(|(v, p)| beliefs[v as usize] = p);
@@ -343,7 +343,7 @@ fn m_invariance_bounds_every_belief() {
             return Ok(());
         }
         let (evidence, everybody) = series.evidence(&series.releases);
-        let found = infer(&evidence, &|_, _| ()).expect("there is a world");
+        let found = infer(&evidence, WORK, &|_, _| ()).expect("there is a world");
         for (kind, &p) in everybody.iter().enumerate() {
             let (release, group) = series.last_seen(p).expect("was there");
             let even = 1.0 / series.releases[release].values[group as usize].len() as f64;
@@ -391,7 +391,7 @@ fn history_guided_with_every_place_filled_tells_nothing_new() {
         // Groups that everybody left at once are gone and tell nothing; their replacements may form groups elsewhere.
         let newest = series.releases.last().expect("six of them");
         let (all, everybody) = series.evidence(&series.releases);
-        let together = infer(&all, &|_, _| ()).expect("there is a world").beliefs;
+        let together = infer(&all, WORK, &|_, _| ()).expect("there is a world").beliefs;
         let (mut joint, mut alone) = (0.0, 0.0);
         for (kind, p) in (0u32..).zip(&everybody) {
             let Some(&group) = newest.group_of.get(p) else { continue };
@@ -469,7 +469,7 @@ fn counterfeits_are_strangers_to_an_adversary() {
         let releases = series.releases.iter().map(|r| ("r".to_owned(), r.release.clone())).collect();
         let scene = Scene::new(releases, None, Some(&knowledge), 1).unwrap_or_else(|e| panic!("{e}"));
         let evidence = scene.evidence().expect("groups");
-        let found = infer(&evidence, &|_, _| ()).expect("there is a world");
+        let found = infer(&evidence, WORK, &|_, _| ()).expect("there is a world");
         for kind in 0..3 {
             // In a population somebody may be in no release; here nobody is.
             let beliefs: Vec<f64> =

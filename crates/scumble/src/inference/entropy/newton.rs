@@ -6,6 +6,7 @@
 //! facts of one group. Directions that change no probability (all values of a group together) are harmless, because the
 //! gradient has no part in them.
 
+use super::super::effort::Effort;
 use super::part::{BLOCK, Part};
 use super::recession::{self, Proof};
 use std::ops::Range;
@@ -35,6 +36,8 @@ pub struct Point {
     pub mass: Vec<f64>,
     /// Largest absolute violation of a fact.
     pub violation: f64,
+    /// Largest error of a count, for each person counted.
+    pub error: f64,
     /// Newton steps.
     pub steps: u32,
     /// Whether all facts are met and the probabilities have settled.
@@ -49,7 +52,7 @@ pub enum End {
     Proof(Proof),
     /// The probabilities of these outcomes fall steadily towards zero, but no proof was found that they are impossible.
     Vanishing(Vec<usize>),
-    /// None of these.
+    /// None of these: no step helps, or the work ran out.
     Stuck,
 }
 
@@ -73,6 +76,10 @@ struct Solver<'a> {
     far: Factors,
     /// Largest error of a count, for each person counted.
     error: f64,
+    /// Work that is left.
+    effort: &'a Effort,
+    /// Work that the factors of the blocks take.
+    factoring: u64,
 }
 
 /// Lower triangles, row by row, with the inverse of the diagonal (zero for what is left out).
@@ -96,9 +103,9 @@ impl Factors {
     }
 }
 
-/// Finds the multipliers, from a guess if there is one; `progress` hears the error after every step.
-pub fn solve(part: &Part, guess: Option<Vec<f64>>, progress: &dyn Fn(f64)) -> Point {
-    let mut solver = Solver::new(part);
+/// Finds the multipliers, from a guess if there is one, within some work; `progress` hears the error after every step.
+pub fn solve(part: &Part, guess: Option<Vec<f64>>, effort: &Effort, progress: &dyn Fn(f64)) -> Point {
+    let mut solver = Solver::new(part, effort);
     match guess {
         Some(multiplier) => {
             solver.multiplier = multiplier;
@@ -115,7 +122,7 @@ pub fn solve(part: &Part, guess: Option<Vec<f64>>, progress: &dyn Fn(f64)) -> Po
             break End::Converged;
         }
         let falling = least < SUSPECT && change > FALLING && solver.error < SMALL;
-        let last = steps == STEPS;
+        let last = steps == STEPS || effort.is_spent();
         if let Some(proof) = if falling || last { recession::prove(part, &step) } else { None } {
             break End::Proof(proof);
         }
@@ -131,16 +138,18 @@ pub fn solve(part: &Part, guess: Option<Vec<f64>>, progress: &dyn Fn(f64)) -> Po
         steps += 1;
     };
     let violation = solver.violation();
-    let Solver { multiplier, mass, .. } = solver;
-    Point { multiplier, mass, violation, steps, end }
+    let Solver { multiplier, mass, error, .. } = solver;
+    Point { multiplier, mass, violation, error, steps, end }
 }
 
 impl<'a> Solver<'a> {
-    fn new(part: &'a Part) -> Solver<'a> {
+    fn new(part: &'a Part, effort: &'a Effort) -> Solver<'a> {
         let outcomes = part.outcomes.len();
         let facts = part.bounds.len();
         let mut kind_of = vec![0; outcomes];
         (0..part.people.len()).for_each(|k| part.outcomes_of(k).for_each(|o| kind_of[o] = k as u32));
+        let pairs = (0..part.people.len()).map(|k| 2 * (part.outcomes_of(k).len() as u64).pow(2)).sum::<u64>();
+        let factoring = pairs + part.groups().map(|facts| (facts.len() as u64).pow(3) / 6).sum::<u64>();
         Solver {
             part,
             kind_of,
@@ -153,7 +162,14 @@ impl<'a> Solver<'a> {
             near: Factors::new((0..part.cells()).map(|c| part.near_facts(c).len())),
             far: Factors::new((0..part.blocks()).map(|b| part.block(b).len())),
             error: f64::INFINITY,
+            effort,
+            factoring,
         }
+    }
+
+    /// Counts so many looks at every outcome as work.
+    fn work(&self, looks: u64) -> Option<()> {
+        self.effort.spend(looks * self.mass.len() as u64)
     }
 
     /// Proportional fitting, near and far facts in turns: from nothing to near the answer.
@@ -179,6 +195,8 @@ impl<'a> Solver<'a> {
 
     /// What the multipliers say: masses, counts, gradient and error.
     fn believe(&mut self) {
+        // A last look may cost more than is left.
+        let _ = self.work(4);
         let (part, split) = (self.part, self.part.split());
         let (near, far) = self.multiplier.split_at(split);
         let (near_count, far_count) = self.count.split_at_mut(split);
@@ -315,6 +333,7 @@ impl<'a> Solver<'a> {
 
     /// The factors of the blocks of the Hessian on its diagonal.
     fn factor(&mut self) {
+        let _ = self.effort.spend(self.factoring);
         let (part, mass, kind_of, split) = (self.part, &self.mass, &self.kind_of, self.part.split());
         let idle = &self.idle;
         part.for_factors(true, &mut self.near.rows, &self.near.place, |cell, rows| {
@@ -385,7 +404,8 @@ impl<'a> Solver<'a> {
         let mut rz = start;
         p.copy_from_slice(&z);
         for _ in 0..PRODUCTS_PER_STEP {
-            if rz <= enough || rz.is_nan() {
+            // Where the work runs out, what was found so far is still a step down.
+            if rz <= enough || rz.is_nan() || self.work(2).is_none() {
                 break;
             }
             let curvature = self.product(&mut p, near, &mut hp);
