@@ -24,7 +24,7 @@ pub enum Command {
     },
     /// Show one release: what was measured, what the gate said, whom it shares people with
     Show {
-        /// Number of its entry, or its name
+        /// Number of an entry about it, or its name
         release: String,
         #[command(flatten)]
         which: Which,
@@ -82,7 +82,7 @@ pub enum Command {
     },
     /// Say that nobody has a release any more, or ever had it: the gate forgets it
     Withdraw {
-        /// Number of its entry, or its name
+        /// Number of an entry about it, or its name
         release: String,
         /// Why
         #[arg(long, value_name = "REASON")]
@@ -180,7 +180,7 @@ pub fn run(command: Command) -> Result<Answer, Problems> {
         Command::Withdraw { release, because, which } => {
             let answer = records::withdraw(&which.find()?, &release, &because, WAIT)?;
             let text =
-                format!("Entry {}: `{}` was withdrawn.\n{}", answer.entry, answer.name, warnings(&answer.warnings));
+                format!("Withdrew `{}` (entry {}).\n{}", answer.name, answer.entry, warnings(&answer.warnings));
             Ok(Answer { text, json: to_json(&answer)?, yes: true })
         }
     }

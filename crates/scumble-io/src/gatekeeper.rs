@@ -344,11 +344,13 @@ impl Gatekeeper {
         Ok(Some(Announced { intent, id }))
     }
 
-    /// Records that an announced release has its place.
+    /// Records that an announced release has its place; the number that people know it by, which is that of its
+    /// announcement.
     pub fn confirm(&mut self, announced: &Announced, target: &Path) -> Result<u64, Problems> {
         let Some(ledger) = &mut self.ledger else { return Ok(0) };
         let sha256 = crate::release::manifest::sha256(target)?;
-        ledger.append(&Entry::Released { intent: announced.intent, at: now(), sha256, recovered: false })
+        ledger.append(&Entry::Released { intent: announced.intent, at: now(), sha256, recovered: false })?;
+        Ok(announced.intent)
     }
 
     /// Records that an announced release was not written. If that cannot be recorded either, the next run will.

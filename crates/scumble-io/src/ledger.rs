@@ -200,6 +200,11 @@ impl Ledger {
         &self.rows
     }
 
+    /// The entry of a number, if there is one.
+    pub fn row(&self, number: u64) -> Option<&Row> {
+        self.rows.get(usize::try_from(number).ok()?.checked_sub(1)?)
+    }
+
     /// Hash of the last entry.
     pub fn head(&self) -> &str {
         self.rows.last().map_or(BEGINNING, |r| &r.hash)
@@ -232,7 +237,7 @@ impl Ledger {
             .hint("restore it from a copy; `scumble ledger verify` tells how far it can be trusted")
             .into());
         }
-        let entry: Entry = serde_json::from_str(&row.body).map_err(|e| {
+        let entry: Entry = row.entry().map_err(|e| {
             Problem::new(format!("entry {expected} of the ledger `{}` cannot be understood: {e}", self.name()))
                 .hint("use a newer scumble")
         })?;

@@ -156,7 +156,7 @@ pub struct Noted {
     pub version: u32,
     /// The ledger.
     pub ledger: String,
-    /// The entry that was made.
+    /// Number of the release's entry, by which `ledger show` finds it.
     pub entry: u64,
     /// The release.
     pub name: String,
@@ -226,16 +226,24 @@ fn paid(ledger: &Ledger) -> Vec<PaidFor> {
     counts.into_iter().map(|((dataset, recipient), prices)| PaidFor { dataset, recipient, prices }).collect()
 }
 
-/// A release by the number of its entry or by its name; the last one of that name.
+/// A release by its name, the last one of that name; or by the number of any entry about it.
 fn find(ledger: &Ledger, which: &str) -> Result<Recorded, Problems> {
-    let number = which.parse::<u64>().ok();
-    let found = ledger.releases().iter().rev().find(|r| Some(r.number) == number || r.described.name == which);
-    found.cloned().ok_or_else(|| {
-        let names = ledger.releases().iter().map(|r| r.described.name.as_str());
-        Problem::new(format!("the ledger `{}` has no release `{which}`", ledger.name()))
-            .hint(did_you_mean(which, names))
-            .into()
-    })
+    if let Some(found) = ledger.releases().iter().rev().find(|r| r.described.name == which) {
+        return Ok(found.clone());
+    }
+    if let Some(row) = which.parse().ok().and_then(|number| ledger.row(number)) {
+        let about = row.entry().ok().and_then(|entry| entry.about(row.number));
+        let found = ledger.releases().iter().find(|r| Some(r.number) == about);
+        return found.cloned().ok_or_else(|| {
+            Problem::new(format!("entry {which} of the ledger `{}` is not about a release", ledger.name()))
+                .hint("`scumble ledger list` shows the entries of releases")
+                .into()
+        });
+    }
+    let names = ledger.releases().iter().map(|r| r.described.name.as_str());
+    Err(Problem::new(format!("the ledger `{}` has no release `{which}`", ledger.name()))
+        .hint(did_you_mean(which, names))
+        .into())
 }
 
 /// One release.
@@ -341,6 +349,11 @@ fn in_place(r: &Recorded, all: &[Recorded], answer: &mut Verified) {
     }
 }
 
+/// Whether the release of this id is in a folder.
+fn is_there(folder: &Path, id: &str) -> bool {
+    manifest::read(folder).is_ok_and(|m| m.id.as_deref() == Some(id))
+}
+
 /// Says that nobody has a release.
 pub fn withdraw(place: &Whereabouts, which: &str, because: &str, wait: Duration) -> Result<Noted, Problems> {
     let mut ledger = change(place, wait)?;
@@ -349,21 +362,25 @@ pub fn withdraw(place: &Whereabouts, which: &str, because: &str, wait: Duration)
         let (name, word) = (&release.described.name, release.standing.word());
         return Err(Problem::new(format!("`{name}` was {word} already")).into());
     }
-    let entry = Entry::Withdrawn { release: release.number, at: now(), because: because.into() };
-    let entry = ledger.append(&entry)?;
-    let warning = format!(
+    ledger.append(&Entry::Withdrawn { release: release.number, at: now(), because: because.into() })?;
+    let d = &release.described;
+    let mut warnings = vec![format!(
         "from now on `{}` counts as never given to anybody: what people who have it can infer is no longer looked at",
-        release.described.name
-    );
+        d.name
+    )];
+    if is_there(Path::new(&d.place.folder), &d.id) {
+        let there = format!("`{}` is still in `{}`: whoever reads that folder has it", d.name, d.place.folder);
+        warnings.push(there);
+    }
     Ok(Noted {
         version: VERSION,
         ledger: ledger.name(),
-        entry,
+        entry: release.number,
         name: release.described.name,
         people: 0,
         located: 0,
         exposed: Vec::new(),
-        warnings: vec![warning],
+        warnings,
     })
 }
 

@@ -3,6 +3,7 @@
 mod certificate;
 mod damage;
 mod kills;
+mod numbers;
 // The tests of ledgers on a server use what these do not.
 #[allow(dead_code)]
 mod place;

@@ -67,6 +67,18 @@ pub enum Entry {
     },
 }
 
+impl Entry {
+    /// Number of the release's entry, of an entry of this number that is about a release.
+    pub fn about(&self, number: u64) -> Option<u64> {
+        match self {
+            Entry::Intent(_) | Entry::Added(_) => Some(number),
+            Entry::Released { intent, .. } | Entry::Abandoned { intent, .. } => Some(*intent),
+            Entry::Withdrawn { release, .. } => Some(*release),
+            Entry::Opened { .. } | Entry::Spent { .. } => None,
+        }
+    }
+}
+
 /// A release as the ledger knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Described {
@@ -189,6 +201,11 @@ impl Row {
     pub fn new(before: &str, number: u64, body: String) -> Row {
         let hash = Row::hash(before, number, &body);
         Row { number, body, hash }
+    }
+
+    /// What it says.
+    pub fn entry(&self) -> serde_json::Result<Entry> {
+        serde_json::from_str(&self.body)
     }
 
     /// What chains an entry to the one before.
