@@ -105,14 +105,16 @@ pub struct Which {
 impl Which {
     /// The ledger that is named, that of the policy, or the folder `ledger` here.
     pub fn find(&self) -> Result<Whereabouts, Problems> {
-        let LedgerArguments { ledger, key } = &self.ledger;
+        let LedgerArguments { ledger, key, head_file } = &self.ledger;
+        let (key, head) = (key.as_deref(), head_file.as_deref());
         match (&self.policy, ledger) {
             (Some(path), None) => {
                 let policy = publisher::read_policy(path)?;
-                let (named, own) = (policy.ledger.as_deref().unwrap_or("ledger"), policy.key.as_deref());
-                Ok(Whereabouts::new(&publisher::base_of(path), named, key.as_deref().or(own)))
+                let (key, head) = (key.or(policy.key.as_deref()), head.or(policy.head.as_deref()));
+                let named = policy.ledger.as_deref().unwrap_or("ledger");
+                Ok(Whereabouts::new(&publisher::base_of(path), named, key, head))
             }
-            _ => Ok(Whereabouts::new(Path::new(""), ledger.as_deref().unwrap_or("ledger"), key.as_deref())),
+            _ => Ok(Whereabouts::new(Path::new(""), ledger.as_deref().unwrap_or("ledger"), key, head)),
         }
     }
 }
@@ -165,6 +167,7 @@ pub fn run(command: Command) -> Result<Answer, Problems> {
                 picture: None,
                 ledger: ledger.ledger,
                 key: ledger.key,
+                head: ledger.head_file,
                 wait: WAIT,
                 repair: publisher::Repair::Off,
                 exposed: None,
@@ -179,8 +182,7 @@ pub fn run(command: Command) -> Result<Answer, Problems> {
         }
         Command::Withdraw { release, because, which } => {
             let answer = records::withdraw(&which.find()?, &release, &because, WAIT)?;
-            let text =
-                format!("Withdrew `{}` (entry {}).\n{}", answer.name, answer.entry, warnings(&answer.warnings));
+            let text = format!("Withdrew `{}` (entry {}).\n{}", answer.name, answer.entry, warnings(&answer.warnings));
             Ok(Answer { text, json: to_json(&answer)?, yes: true })
         }
     }

@@ -252,6 +252,9 @@ pub struct LedgerArguments {
     /// The file of its key [default: `ledger.key` beside it]
     #[arg(long, value_name = "FILE")]
     key: Option<String>,
+    /// The file that remembers its last entry, so that a cut end is found [default: `ledger.head` beside the key]
+    #[arg(long, value_name = "FILE")]
+    head_file: Option<String>,
 }
 
 /// Which rows of a database.
@@ -380,6 +383,7 @@ fn run(command: Command) -> Result<Answer, Problems> {
                 picture,
                 ledger: ledger.ledger,
                 key: ledger.key,
+                head: ledger.head_file,
                 wait: Duration::from_secs(wait),
                 repair: match repair {
                     None if no_remedies => Repair::Off,
@@ -511,7 +515,7 @@ fn example_command(folder: &Path, seed: u64, patients: usize) -> Result<Answer, 
     }
     let slot = Slot::default();
     watch::clean_up_on_interrupt(&slot, || ());
-    let staging = scumble_io::staging::Staging::begin(folder, false, &slot)?;
+    let staging = scumble_io::staging::Staging::begin(folder, None, &slot, None)?;
     let files = example::files(seed, patients);
     for file in &files {
         let path = staging.path().join(file.path);

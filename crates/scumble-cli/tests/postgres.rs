@@ -6,6 +6,8 @@ mod place;
 
 use place::{Place, Random, freeze, pair, people, printed, seen};
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -156,7 +158,7 @@ fn what_was_changed_is_found() {
     let text = place.expect(1, &ledger(&["verify"]));
     assert!(text.contains("entry 2 is not the one that was written"), "{text}");
     server.batch_execute("TRUNCATE scumble_entries").expect("it is done");
-    refuses(&place, "is damaged: its entries are gone");
+    refuses(&place, "is gone, and its key");
     server.batch_execute("INSERT INTO scumble_entries TABLE copy").expect("it is done");
     place.expect(0, &ledger(&["verify"]));
     server
@@ -176,16 +178,12 @@ fn versions() {
     let Some(place) = published() else { return };
     let mut server = place.server();
     server.batch_execute("UPDATE scumble_ledger SET version = 99").expect("it is done");
-    refuses(&place, "has version 99, and this scumble knows 2");
-    // As version 1 made it: entries without triggers.
-    let older = "DROP FUNCTION scumble_stay CASCADE; UPDATE scumble_ledger SET version = 1";
-    server.batch_execute(older).expect("it is done");
+    refuses(&place, "has version 99, and this scumble knows 3");
+    server.batch_execute("UPDATE scumble_ledger SET version = 2").expect("it is done");
+    refuses(&place, "has version 2, and this scumble knows 3");
+    server.batch_execute("UPDATE scumble_ledger SET version = 3").expect("it is done");
     place.expect(0, &PUBLISH);
-    let copied: i64 = server.query_one("SELECT count(*) FROM scumble_entries_version_1", &[]).expect("a copy").get(0);
-    assert_eq!(copied, 5);
-    assert!(server.batch_execute("DELETE FROM scumble_entries").is_err(), "the triggers are there");
     assert_eq!(place.consistent(), ["published"; 3]);
-    place.expect(0, &ledger(&["verify"]));
 }
 
 #[test]
@@ -195,4 +193,84 @@ fn a_key_of_one_self() {
     fs::remove_file(place.path("ledger.key")).expect("it is there");
     refuses(&place, "cannot be read: no such file");
     assert!(!place.path("ledger.key").exists() && text.lines().count() == 2);
+}
+
+/// The library that stops or kills a process at a call; `None`, and a word about it, without a compiler.
+fn disturber(place: &Place) -> Option<PathBuf> {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/attacks/disk.c");
+    let library = place.path("disk.so");
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).args([source, "-ldl", "-lpthread"]);
+    if !compiler.status().is_ok_and(|status| status.success()) {
+        eprintln!("skipped: gcc is not here");
+        return None;
+    }
+    Some(library)
+}
+
+/// Publishes to `out/c`, and does something at the call after `skip` such calls.
+fn disturbed(place: &Place, library: &Path, how: &str, call: &str, skip: &str) -> Child {
+    let mut command = place.command(&PUBLISH);
+    command.env("LD_PRELOAD", library).env("DISK_HOW", how).env("DISK_CALL", call).env("DISK_SKIP", skip);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+}
+
+fn wait_until_stopped(child: &Child) {
+    let begun = Instant::now();
+    let stat = format!("/proc/{}/stat", child.id());
+    while !fs::read_to_string(&stat).is_ok_and(|s| s.rsplit(") ").next().is_some_and(|s| s.starts_with('T'))) {
+        assert!(begun.elapsed() < Duration::from_secs(120), "it does not stop");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn standing_of_the_last(place: &Place) -> String {
+    let listed = place.answer(0, &ledger(&["list"]));
+    let last = listed["releases"].as_array().and_then(|r| r.last()).expect("a release");
+    last["standing"].as_str().expect("a word").to_owned()
+}
+
+/// A publisher whose session ends is not dead. Before its release has its place it stops; afterwards it confirms, whatever
+/// others wrote meanwhile.
+#[test]
+fn a_session_that_is_lost() {
+    // Where it is stopped; its exit status; how the release stands afterwards.
+    for (call, status, standing) in [("open:/data.csv", 2, "abandoned"), ("rename:/c", 0, "published")] {
+        let Some(place) = published() else { return };
+        let Some(library) = disturber(&place) else { return };
+        let child = disturbed(&place, &library, "stop", call, "0");
+        wait_until_stopped(&child);
+        let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                      WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        place.server().query(others, &[]).expect("it is done");
+        assert_eq!(standing_of_the_last(&place), "announced", "{call}: nobody knows that it will not be there");
+        // Somebody else publishes meanwhile, and is judged against what is announced.
+        let output = place.run(&["publish", "policy.toml", "--to", "out/d", "--json", "--wait", "5"]);
+        assert!(seen(&output).contains("c"), "{}", printed(&output));
+        let going_on = Command::new("kill").args(["-CONT", &child.id().to_string()]).status();
+        assert!(going_on.is_ok_and(|status| status.success()));
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(status), "{call}: {}", printed(&output));
+        let standings = place.consistent();
+        assert_eq!(standings[2], standing, "{call}: {standings:?}");
+        assert_eq!(place.path("out/c").exists(), status == 0);
+        place.expect(0, &ledger(&["verify"]));
+    }
+}
+
+/// From where nothing of a release can be seen, nothing is known of it, whatever the machines are called.
+#[test]
+fn two_machines_of_one_name() {
+    for (call, skip, standing) in [("open:/data.csv", "0", "abandoned"), ("fsync:/out", "1", "published")] {
+        let Some(place) = published() else { return };
+        let Some(library) = disturber(&place) else { return };
+        let output = disturbed(&place, &library, "kill", call, skip).wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), None, "{}", printed(&output));
+        fs::rename(place.path("out"), place.path("disk-of-the-other")).expect("it can be moved");
+        // Whoever writes waits until the server has seen that the run is gone.
+        place.expect(0, &["publish", "policy.toml", "--to", "elsewhere/d"]);
+        assert_eq!(place.answer(0, &ledger(&["list"]))["releases"][2]["standing"], "announced", "{call}");
+        fs::rename(place.path("disk-of-the-other"), place.path("out")).expect("it can be moved");
+        assert_eq!(place.consistent()[2], standing, "{call}");
+    }
 }

@@ -121,8 +121,10 @@ impl Remedy {
 pub struct Record {
     /// The ledger.
     pub ledger: String,
-    /// The entry that confirms it.
+    /// Number of its entry, by which `ledger show` finds it.
     pub entry: u64,
+    /// Hash of the last entry: noted elsewhere, it tells later whether the end of the ledger was cut off.
+    pub head: String,
 }
 
 /// What an adversary learns from a release together with earlier ones.

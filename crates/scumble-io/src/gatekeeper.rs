@@ -1,7 +1,7 @@
 //! Between the Publisher and the ledger: what is remembered when a release is made, whether the gate lets it pass, and
 //! that nothing is published without an entry.
 
-use crate::answer::{Passage, Published, Reason, exposed_lines};
+use crate::answer::{Passage, Published, Reason, Record, exposed_lines};
 use crate::headroom::Left;
 use crate::ledger::Key;
 use crate::ledger::{
@@ -10,6 +10,7 @@ use crate::ledger::{
 };
 use crate::publisher::Options;
 use crate::source::{Extract, Place as Column};
+use crate::staging;
 use crate::write::Rows;
 use scumble::attack::{ATTACKS, In, Knowledge, Membership, Scene};
 use scumble::catalogue::Parameters;
@@ -21,7 +22,7 @@ use scumble::register::{Register, RegisterColumn};
 use scumble::table::{Attribute, published};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Holds the ledger from before its history is read until the release is recorded.
 pub(crate) struct Gatekeeper {
@@ -64,8 +65,6 @@ impl Sight {
 /// A release that was announced.
 pub(crate) struct Announced {
     intent: u64,
-    /// For its manifest.
-    pub id: String,
 }
 
 impl Gatekeeper {
@@ -75,7 +74,9 @@ impl Gatekeeper {
         let place = named.map(|ledger| {
             // What is given on the command line is relative to where one stands.
             let base = if options.ledger.is_some() { Path::new("") } else { base };
-            Whereabouts::new(base, ledger, options.key.as_deref().or(policy.key.as_deref()))
+            let (key, head) =
+                (options.key.as_ref().or(policy.key.as_ref()), options.head.as_ref().or(policy.head.as_ref()));
+            Whereabouts::new(base, ledger, key.map(String::as_str), head.map(String::as_str))
         });
         let mut keeper = Gatekeeper { place, ledger: None, recollection: None, given_back: None, warnings: Vec::new() };
         keeper.enter(if options.dry_run { Access::Read } else { Access::Write { wait: options.wait, make: false } })?;
@@ -297,7 +298,16 @@ impl Gatekeeper {
         Ok(sights)
     }
 
-    /// Announces the release, durably, before a byte of it exists.
+    /// The id of the next release, which is about to be written beside `target`; none without a ledger. The same for the
+    /// same seed, and never the same twice in one ledger.
+    pub fn next_id(&mut self, text: &str, target: &Path, seed: u64) -> Result<Option<String>, Problems> {
+        let Some(ledger) = &mut self.ledger else { return Ok(None) };
+        let id = hex(&Sha256::digest(format!("{}\n{text}\n{seed}", ledger.rows().len()))[..16]);
+        ledger.will_write(&absolute(&staging::partial(target, &id)))?;
+        Ok(Some(id))
+    }
+
+    /// Announces the release of an id, durably, before a byte of it exists.
     pub fn announce(
         &mut self,
         (policy, text): (&Policy, &str),
@@ -305,11 +315,9 @@ impl Gatekeeper {
         made: &Made,
         answer: &Published,
         target: &Path,
-        seed: (u64, bool),
+        (id, seeded): (&str, bool),
     ) -> Result<Option<Announced>, Problems> {
         let Some(ledger) = &mut self.ledger else { return Ok(None) };
-        // The same for the same seed, and never the same twice in one ledger.
-        let id = hex(&Sha256::digest(format!("{}\n{text}\n{}", ledger.rows().len(), seed.0))[..16]);
         let members = new.map(|n| ledger.keep(&n.members().write()?)).transpose()?;
         let folded = new.map(|n| folded_pseudonyms(ledger.key(), n.persons));
         let folded = folded.map(|people| ledger.keep(&write_pseudonyms(&people)?)).transpose()?;
@@ -320,11 +328,11 @@ impl Gatekeeper {
             places: None,
             folded,
         };
-        let folder = std::path::absolute(target).unwrap_or_else(|_| target.to_path_buf()).display().to_string();
+        let folder = absolute(target).display().to_string();
         let replaces = crate::release::manifest::read(target).ok().and_then(|m| m.id);
         let described = Described {
             at: now(),
-            id: id.clone(),
+            id: id.to_owned(),
             name: name_of(target),
             place: Place { machine: machine(), folder },
             publisher: policy.publisher.clone(),
@@ -338,27 +346,28 @@ impl Gatekeeper {
             models: answer.models.iter().map(|m| m.public()).collect(),
             gate: answer.gate.iter().map(Verdict::from).collect(),
             replaces,
-            seeded: seed.1,
+            seeded,
         };
         let intent = ledger.append(&Entry::Intent(Box::new(described)))?;
-        Ok(Some(Announced { intent, id }))
+        Ok(Some(Announced { intent }))
     }
 
-    /// Records that an announced release has its place; the number that people know it by, which is that of its
-    /// announcement.
-    pub fn confirm(&mut self, announced: &Announced, target: &Path) -> Result<u64, Problems> {
-        let Some(ledger) = &mut self.ledger else { return Ok(0) };
-        let sha256 = crate::release::manifest::sha256(target)?;
-        ledger.append(&Entry::Released { intent: announced.intent, at: now(), sha256, recovered: false })?;
-        Ok(announced.intent)
+    /// Refuses to go on if the ledger was lost while the release was made.
+    pub fn must_hold(&mut self) -> Result<(), Problems> {
+        self.ledger.as_mut().map_or(Ok(()), Ledger::must_hold)
     }
 
-    /// Records that an announced release was not written. If that cannot be recorded either, the next run will.
-    pub fn abandon(&mut self, announced: &Announced, because: &Problems) {
+    /// Records that an announced release has its place; how people find it, which is by its announcement.
+    pub fn confirm(&mut self, announced: &Announced, target: &Path) -> Result<Option<Record>, Problems> {
+        let Some(ledger) = &mut self.ledger else { return Ok(None) };
+        ledger.confirm(announced.intent, target)?;
+        Ok(Some(Record { ledger: ledger.name(), entry: announced.intent, head: ledger.head().to_owned() }))
+    }
+
+    /// Records that an announced release was not written; whether it could be recorded. If not, the next run will.
+    pub fn abandon(&mut self, announced: &Announced, because: &Problems) -> bool {
         let because = because.0.first().map_or("it failed", |p| p.message.as_str()).to_owned();
-        if let Some(ledger) = &mut self.ledger {
-            let _ = ledger.abandon(announced.intent, &because);
-        }
+        self.ledger.as_mut().is_some_and(|ledger| ledger.abandon(announced.intent, &because).is_ok())
     }
 
     /// The randomness of remedies: the same as long as neither the policy nor the ledger changes, and known to nobody
@@ -367,11 +376,10 @@ impl Gatekeeper {
         let ledger = self.ledger.as_ref()?;
         Some(ledger.key().number(&[b"remedies", policy.as_bytes(), ledger.head().as_bytes()]))
     }
+}
 
-    /// What the ledger is called, if there is one.
-    pub fn name(&self) -> Option<String> {
-        self.ledger.as_ref().map(Ledger::name)
-    }
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// A release is called by the name of its folder.

@@ -1,15 +1,18 @@
 //! The ledger: what was published, to whom, about whom; the memory that a gate needs.
 //!
-//! Entries are appended and never changed, and each carries the hash of the one before, so that any change shows
-//! ([`Ledger::open`] checks the chain every time). Beside them the ledger keeps who was in which group of each release,
-//! as pseudonyms. Nothing in it names a person or tells a value that was not published.
+//! Entries are appended and never changed, and each carries a hash of itself and the one before, keyed with the ledger's
+//! key, so that without the key no change goes unnoticed ([`Ledger::open`] checks the chain every time); that the end was
+//! cut off is noticed by the [`Head`]. Beside them the ledger keeps who was in which group of each release, as pseudonyms.
+//! Nothing in it names a person or tells a value that was not published.
 //!
 //! Whoever publishes holds the lock from before the history is read until the release is recorded. A release is announced
 //! ([`Entry::Intent`]) before its folder gets its name, and confirmed afterwards; what a crash leaves open is resolved by
-//! whoever next opens the ledger with the lock.
+//! whoever next opens the ledger with the lock. Nobody is taken for dead without evidence: a release is abandoned only
+//! where its hidden folder is found and nobody holds the lock of that folder.
 
 mod entry;
 mod files;
+mod head;
 mod key;
 mod memory;
 mod postgres;
@@ -20,14 +23,15 @@ mod store;
 pub use entry::{Described, Entry, Kept, Place, Row, Verdict, hex};
 pub(crate) use files::label;
 pub use files::{Counts, Groups, Members, read_places, write_places, write_pseudonyms};
+pub use head::Head;
 pub use key::{Key, Pseudonym};
 pub(crate) use memory::{Added, New, Recollection, pseudonyms};
 pub(crate) use spelling::{Comparison, folded_pseudonyms};
 
 use crate::dp::purse::{Line, Paid};
-use crate::release::manifest;
-use crate::staging;
-use entry::BEGINNING;
+use crate::release::{manifest, own};
+use crate::staging::{self, Found};
+use head::Noted;
 use scumble::inference::Located;
 use scumble::policy::is_postgres;
 use scumble::problem::{Problem, Problems};
@@ -36,20 +40,23 @@ use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use store::{Store, lost};
+use store::{Store, dispossessed, lost};
 
-/// Where a ledger is, and its key.
+/// Where a ledger is, with its key and its head.
 #[derive(Clone, Debug)]
 pub struct Whereabouts {
     /// A folder, or the address of a database.
     pub ledger: String,
     /// The file of the key.
     pub key: PathBuf,
+    /// Where the number and hash of the last entry are noted.
+    pub head: Head,
 }
 
 impl Whereabouts {
-    /// Of a ledger that is named relative to a folder. The key of a folder stands beside it, unless it is named.
-    pub fn new(base: &Path, ledger: &str, key: Option<&str>) -> Whereabouts {
+    /// Of a ledger that is named relative to a folder. The key of a folder stands beside it, unless it is named; the head
+    /// stands beside the key.
+    pub fn new(base: &Path, ledger: &str, key: Option<&str>, head: Option<&str>) -> Whereabouts {
         let is_database = is_postgres(ledger);
         let place = if is_database { ledger.to_owned() } else { beside(base, ledger).display().to_string() };
         let key = match key {
@@ -57,7 +64,8 @@ impl Whereabouts {
             None if is_database => beside(base, "ledger.key"),
             None => PathBuf::from(format!("{}.key", place.trim_end_matches('/'))),
         };
-        Whereabouts { ledger: place, key }
+        let head = head.map_or_else(|| key.with_extension("head"), |head| beside(base, head));
+        Whereabouts { ledger: place, key, head: Head(head) }
     }
 
     fn store(&self, make: bool) -> Result<Option<Box<dyn Store>>, Problems> {
@@ -67,6 +75,23 @@ impl Whereabouts {
         }
         let store = sqlite::Sqlite::open(Path::new(&self.ledger), make)?;
         Ok(store.map(|s| Box::new(s) as Box<dyn Store>))
+    }
+}
+
+impl Whereabouts {
+    /// There is a key or a head and no ledger: a new one in its place would know nothing of what was published and spent.
+    fn orphaned(&self) -> Problems {
+        let (what, file) = if self.key.exists() { ("key", &self.key) } else { ("head", &self.head.0) };
+        let message =
+            format!("the ledger `{}` is gone, and its {what} `{}` is still there", self.ledger, file.display());
+        Problem::new(message)
+            .hint(format!(
+                "restore the ledger from a copy: what was published and spent is known to nobody else; to begin a new one \
+                 on purpose, move `{}` and `{}` away or name others",
+                self.key.display(),
+                self.head.0.display()
+            ))
+            .into()
     }
 }
 
@@ -122,6 +147,7 @@ pub struct Recorded {
 
 /// An open ledger.
 pub struct Ledger {
+    place: Whereabouts,
     store: Box<dyn Store>,
     key: Key,
     rows: Vec<Row>,
@@ -151,38 +177,89 @@ pub enum Access {
 impl Ledger {
     /// Opens a ledger and checks its chain; `None` if there is none and none is to be made.
     pub fn open(place: &Whereabouts, access: Access) -> Result<Option<Ledger>, Problems> {
+        // Asked first: key and head are there only after the first entry was written.
+        let keyed = place.key.exists() || place.head.path().exists();
         let make = matches!(access, Access::Write { make: true, .. });
-        let Some(mut store) = place.store(make)? else { return Ok(None) };
+        let Some(mut store) = place.store(make && !keyed)? else {
+            return if keyed { Err(place.orphaned()) } else { Ok(None) };
+        };
         let locked = match access {
             Access::Write { wait, .. } => store.lock(wait).map(|()| true)?,
             // A folder that cannot be written to can still be looked at.
             Access::Read => store.try_lock().unwrap_or(false),
         };
         let rows = store.entries()?;
+        if rows.is_empty() && keyed {
+            return Err(place.orphaned());
+        }
         if rows.is_empty() && store.begun()? {
             return Err(lost(&store.name()));
         }
         if rows.is_empty() && !make {
             return Ok(None);
         }
-        let key = Key::open(&place.key, rows.is_empty())?;
-        let mut ledger =
-            Ledger { store, key, rows: Vec::new(), releases: Vec::new(), spent: Vec::new(), resolved: Vec::new() };
-        if rows.is_empty() {
-            let made_by = format!("scumble {}", env!("CARGO_PKG_VERSION"));
-            ledger.append(&Entry::Opened { at: now(), made_by, key_check: ledger.key.check() })?;
-        }
+        let mut ledger = match rows.first() {
+            None => Ledger::begin(place, store)?,
+            Some(first) => {
+                let key = key_of(place, &store.name(), first)?;
+                Ledger::of(place, store, key)
+            }
+        };
         for row in rows {
             ledger.take(row)?;
         }
+        ledger.compare_head(locked, access)?;
         if locked {
             ledger.resolve()?;
+            ledger.remove_leftovers();
         }
         if locked && access == Access::Read {
             // Others may publish while this one is looked at.
             ledger.store.unlock()?;
         }
         Ok(Some(ledger))
+    }
+
+    /// A new ledger with its first entry. The key gets its name after that entry, so that a key without entries is known
+    /// to have lost its ledger, whenever this run ends.
+    fn begin(place: &Whereabouts, store: Box<dyn Store>) -> Result<Ledger, Problems> {
+        let draft = Key::draft(&place.key)?;
+        let mut ledger = Ledger::of(place, store, draft.key.clone());
+        let made_by = format!("scumble {}", env!("CARGO_PKG_VERSION"));
+        // If this fails, the draft stays: the entry may be there all the same, and the next run finds its key by it.
+        ledger.append(&Entry::Opened { at: now(), made_by, key_check: ledger.key.check() })?;
+        draft.settle()?;
+        Ok(ledger)
+    }
+
+    fn of(place: &Whereabouts, store: Box<dyn Store>, key: Key) -> Ledger {
+        let (rows, releases, spent, resolved) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Ledger { place: place.clone(), store, key, rows, releases, spent, resolved }
+    }
+
+    /// Compares the entries with the head that was noted, and notes the last one.
+    fn compare_head(&mut self, locked: bool, access: Access) -> Result<(), Problems> {
+        let head = self.place.head.clone();
+        let noted = head.compare(&self.name(), &self.rows)?;
+        // A run that was killed between the first entry and its note is no reason to worry.
+        if noted == Noted::Nothing && self.rows.len() > 1 {
+            self.resolved.push(format!(
+                "`{}` was not there: whether entries of the ledger were cut off earlier is not known; it is kept from now on",
+                head.path().display()
+            ));
+        }
+        if !locked {
+            return Ok(());
+        }
+        let Some(last) = self.rows.last().filter(|_| noted != Noted::Last) else { return Ok(()) };
+        match head.note(last, head.writing().as_deref()) {
+            // Whoever only looks is not kept from it.
+            Err(problems) if access == Access::Read => {
+                self.resolved.extend(problems.0.into_iter().map(|p| p.message));
+                Ok(())
+            }
+            other => other,
+        }
     }
 
     /// What messages call it.
@@ -205,9 +282,9 @@ impl Ledger {
         self.rows.get(usize::try_from(number).ok()?.checked_sub(1)?)
     }
 
-    /// Hash of the last entry.
+    /// Hash of the last entry; empty before the first.
     pub fn head(&self) -> &str {
-        self.rows.last().map_or(BEGINNING, |r| &r.hash)
+        self.rows.last().map_or("", |r| &r.hash)
     }
 
     /// Every release, in the order of their entries.
@@ -228,7 +305,7 @@ impl Ledger {
     /// Takes an entry that was read: checks that it follows from the one before, and what it means.
     fn take(&mut self, row: Row) -> Result<(), Problems> {
         let expected = self.rows.len() as u64 + 1;
-        let hash = Row::hash(self.head(), expected, &row.body);
+        let hash = self.key.link(self.head(), expected, &row.body);
         if row.number != expected || row.hash != hash {
             return Err(Problem::new(format!(
                 "the ledger `{}` was changed: entry {expected} is not the one that was written",
@@ -253,11 +330,6 @@ impl Ledger {
             }
         };
         match entry {
-            Entry::Opened { key_check, .. } if key_check != self.key.check() => {
-                return Err(Problem::new(format!("the key does not belong to the ledger `{}`", self.name()))
-                    .hint("name the file of its key with `key` in the policy or `--key`")
-                    .into());
-            }
             Entry::Opened { .. } => {}
             Entry::Intent(d) => self.record(number, *d, Standing::Announced),
             Entry::Added(d) => self.record(number, *d, Standing::Added),
@@ -288,17 +360,82 @@ impl Ledger {
 
     /// Appends an entry; its number.
     pub fn append(&mut self, entry: &Entry) -> Result<u64, Problems> {
+        let adds = matches!(entry, Entry::Intent(_) | Entry::Added(_));
+        if adds {
+            // Who lost the lock may also have lost the files that were put for the entry.
+            self.must_hold()?;
+        }
         let number = self.rows.len() as u64 + 1;
         let body = serde_json::to_string(entry)
             .map_err(|e| Problem::new(format!("an entry of the ledger cannot be written: {e}")))?;
-        let row = Row::new(self.head(), number, body);
+        let hash = self.key.link(self.head(), number, &body);
+        let row = Row { number, body, hash };
         self.store.append(&row)?;
-        self.rows.push(row);
+        self.rows.push(row.clone());
         self.understand(number, entry.clone())?;
-        if matches!(entry, Entry::Intent(_) | Entry::Added(_)) {
+        self.place.head.note(&row, None)?;
+        if adds {
             self.tidy()?;
         }
         Ok(number)
+    }
+
+    /// Says that a hidden folder is about to be made for a release that is not announced yet.
+    pub fn will_write(&mut self, folder: &Path) -> Result<(), Problems> {
+        self.rows.last().map_or(Ok(()), |last| self.place.head.note(last, Some(folder)))
+    }
+
+    /// Removes what runs that were killed left: beside the ledger, beside releases, and the folder of a release that was
+    /// never announced.
+    fn remove_leftovers(&self) {
+        key::remove_leftovers(&self.place.key);
+        for Recorded { described, standing, .. } in &self.releases {
+            let folder = Path::new(&described.place.folder);
+            if matches!(standing, Standing::Published | Standing::Abandoned) {
+                staging::sweep(folder, &described.id);
+            }
+            if *standing == Standing::Published && described.replaces.is_some() && folder.exists() {
+                staging::discard(folder, own::release);
+            }
+        }
+        let head = &self.place.head;
+        head.remove_leftover();
+        if let (Some(folder), Some(last)) = (head.writing(), self.rows.last())
+            && staging::remove_unused(&folder)
+        {
+            // If it cannot be noted now, the folder is looked for again.
+            let _ = head.note(last, None);
+        }
+    }
+
+    /// Refuses to go on if the right to write was lost: others may have written since.
+    pub fn must_hold(&mut self) -> Result<(), Problems> {
+        if self.store.holds()? { Ok(()) } else { Err(dispossessed(&self.name())) }
+    }
+
+    /// Records that an announced release has its place. That is true whatever happened to the ledger meanwhile: if it was
+    /// lost or has grown, it is opened again, and if somebody took the release for abandoned, it counts again.
+    pub fn confirm(&mut self, intent: u64, folder: &Path) -> Result<(), Problems> {
+        let sha256 = manifest::sha256(folder)?;
+        let entry = Entry::Released { intent, at: now(), sha256, recovered: false };
+        let Err(problems) = self.append(&entry) else { return Ok(()) };
+        let _ = self.store.unlock();
+        let again = Ledger::open(&self.place, Access::Write { wait: AGAIN, make: false });
+        let Ok(Some(mut again)) = again else { return Err(problems) };
+        let id = |ledger: &Ledger| {
+            let release = ledger.releases.iter().find(|r| r.number == intent);
+            release.map(|r| (r.described.id.clone(), r.standing))
+        };
+        match (id(self), id(&again)) {
+            (Some((ours, _)), Some((theirs, standing))) if ours == theirs => {
+                if standing != Standing::Published {
+                    again.append(&entry)?;
+                }
+                *self = again;
+                Ok(())
+            }
+            _ => Err(problems),
+        }
     }
 
     /// Keeps a file; its name.
@@ -327,38 +464,32 @@ impl Ledger {
         Ok(Some((members, places)))
     }
 
-    /// Resolves what a crash left open: a release that has its place is confirmed, one that has not is abandoned. What
-    /// was announced on another machine stays open, and counts as published.
+    /// Resolves what a crash left open: a release that has its place is confirmed; one whose hidden folder is there and
+    /// belongs to nobody any more is abandoned. Where neither is to be seen, as from another machine or another container,
+    /// nothing is known: the release stays open, and counts as published.
     fn resolve(&mut self) -> Result<(), Problems> {
         let open: Vec<Recorded> = self.releases.iter().filter(|r| r.standing == Standing::Announced).cloned().collect();
-        for release in open {
-            let Place { machine: on, folder } = &release.described.place;
-            if *on != machine() {
-                self.resolved.push(format!(
-                    "`{}` was announced on {on} and not confirmed; it counts as published until `scumble ledger list` is \
-                     run there",
-                    release.described.name
-                ));
-                continue;
-            }
-            let folder = Path::new(folder);
-            staging::restore(folder);
-            let there = manifest::read(folder).ok().filter(|m| m.id.as_deref() == Some(&release.described.id));
-            let (intent, at) = (release.number, now());
-            match there {
-                Some(_) => {
-                    let sha256 = manifest::sha256(folder)?;
+        for Recorded { number: intent, described, .. } in open {
+            let Described { id, name, place: Place { machine, folder }, .. } = &described;
+            let (path, at) = (Path::new(folder), now());
+            let word = match staging::found(path, id) {
+                Found::Complete => {
+                    let sha256 = manifest::sha256(path)?;
                     self.append(&Entry::Released { intent, at, sha256, recovered: true })?;
-                    let word = "was published by a run that ended before it could say so; it is recorded now";
-                    self.resolved.push(format!("`{}` {word}", release.described.name));
+                    "was published by a run that ended before it could say so; it is recorded now".to_owned()
                 }
-                None => {
+                Found::Abandoned => {
                     let because = "the run that announced it ended before it was written".into();
                     self.append(&Entry::Abandoned { intent, at, because })?;
-                    let word = "was announced by a run that ended before it was written; it was not published";
-                    self.resolved.push(format!("`{}` {word}", release.described.name));
+                    "was announced by a run that ended before it was written; it was not published".to_owned()
                 }
-            }
+                Found::Unfinished => "is being written by a run that lost its lock; it counts as published".to_owned(),
+                Found::Nothing => format!(
+                    "was announced on {machine} and not confirmed, and nothing of it is to be seen at `{folder}` from here; it \
+                     counts as published until `scumble ledger list` is run where it was written, or until it is withdrawn"
+                ),
+            };
+            self.resolved.push(format!("`{name}` {word}"));
         }
         self.tidy()
     }
@@ -377,6 +508,25 @@ impl Ledger {
         self.append(&Entry::Abandoned { intent, at: now(), because: because.into() })?;
         self.tidy()
     }
+}
+
+/// How long a confirmation waits for others.
+const AGAIN: Duration = Duration::from_secs(60);
+
+/// The key of a ledger whose first entry is given.
+fn key_of(place: &Whereabouts, ledger: &str, first: &Row) -> Result<Key, Problems> {
+    let check = match first.entry() {
+        Ok(Entry::Opened { key_check, .. }) => key_check,
+        // The chain will tell what is wrong.
+        _ => String::new(),
+    };
+    let key = Key::open(&place.key, &check)?;
+    if !check.is_empty() && key.check() != check {
+        return Err(Problem::new(format!("the key does not belong to the ledger `{ledger}`"))
+            .hint("name the file of its key with `key` in the policy or `--key`")
+            .into());
+    }
+    Ok(key)
 }
 
 /// The time, in UTC, to the second.

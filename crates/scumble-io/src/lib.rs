@@ -10,6 +10,7 @@ pub mod compare;
 mod csv;
 pub mod dictionary;
 pub mod dp;
+mod durable;
 pub mod engine;
 pub mod estimate;
 pub mod freeform;

@@ -3,17 +3,17 @@
 //! Nothing is believed: what the algorithm made is judged by the core, and what was written is read back, compared with
 //! what was judged, and judged once more, before the folder gets its name.
 
-use crate::answer::{Perturbed, Published, Reason, Record, VERSION, exposed_header};
+use crate::answer::{Perturbed, Published, Reason, VERSION, exposed_header};
 use crate::engine::{self, Engine};
 use crate::gatekeeper::{Gatekeeper, Sight};
 use crate::levels;
 use crate::release::account::Account;
-use crate::release::manifest;
 use crate::release::recipient::{self, nothing_else};
 use crate::release::writer::Job;
+use crate::release::{manifest, own};
 use crate::repair;
 use crate::source::{self, Extract, Source, beside};
-use crate::staging::{Slot, must_be_free};
+use crate::staging::{Listing, Slot, Staging, must_be_free};
 use scumble::algorithm::Stopped;
 use scumble::picture;
 use scumble::policy::Policy;
@@ -54,6 +54,8 @@ pub struct Options<'a> {
     pub ledger: Option<String>,
     /// The file of its key, instead of the policy's.
     pub key: Option<String>,
+    /// The file of its head, instead of the policy's.
+    pub head: Option<String>,
     /// How long to wait for others who publish with the same ledger.
     pub wait: Duration,
     /// What is done if the gate refuses.
@@ -214,10 +216,7 @@ fn attempt(path: &Path, options: &Options<'_>) -> Result<Option<Published>, Prob
     let mut keeper = Gatekeeper::open(&policy, &base, options)?;
     if !options.dry_run {
         // Said before the work, not after it.
-        must_be_free(&target, options.replace)?;
-        if target.exists() {
-            replaceable(&target)?;
-        }
+        must_be_free(&target, replaceable(options))?;
     }
     if let Some((_, names)) = &options.picture {
         axes(&policy, names.as_ref())?;
@@ -388,23 +387,35 @@ impl Carried {
                 return Ok(None);
             }
             let new = keeper.new_release(&policy, &extract, &made, target, seed);
-            let seeded = (seed, options.seed.is_some());
-            let announced = keeper.announce((&policy, text), new.as_ref(), &made, &answer, target, seeded)?;
-            let id = announced.as_ref().map(|a| a.id.clone());
+            let id = keeper.next_id(text, target, seed)?;
+            let staging = Staging::begin(target, replaceable(options), &options.slot, id.as_deref())?;
+            let named = (id.as_deref().unwrap_or_default(), options.seed.is_some());
+            // Before the announcement: if that fails or is interrupted, it may be in the ledger all the same.
+            staging.announced(id.is_some());
+            let announced = keeper.announce((&policy, text), new.as_ref(), &made, &answer, target, named)?;
             let (gate, utility) = (&answer.gate, &answer.utility);
             let job =
                 Job { policy: &policy, extract: &extract, made: &made, expected: &read, utility, gate, id, options };
-            let written = job.write(target, seed, &mut clock);
-            if let (Some(announced), Err(problems)) = (&announced, &written) {
-                keeper.abandon(announced, problems);
+            let written = job.write(staging.path(), seed, &mut clock);
+            let committed = written.and_then(|written| {
+                keeper.must_hold()?;
+                Ok((staging.commit()?, written))
+            });
+            if let (Err(problems), Some(announced)) = (&committed, &announced) {
+                // What cannot be recorded leaves its hidden folder, by which the next run knows.
+                staging.announced(!keeper.abandon(announced, problems));
             }
-            let written = written?;
+            let (committed, written) = committed?;
             written.account.tell(&mut answer);
             (read, judgements) = (written.release, written.judgements);
-            if let Some(announced) = &announced {
-                let entry = keeper.confirm(announced, target).map_err(|problems| unconfirmed(target, problems))?;
-                answer.recorded = keeper.name().map(|ledger| Record { ledger, entry });
+            if !committed.durable {
+                answer.warnings.push(format!("the disk does not confirm that `{}` is durable", target.display()));
             }
+            if let Some(announced) = &announced {
+                answer.recorded =
+                    keeper.confirm(announced, target).map_err(|problems| unconfirmed(target, problems))?;
+            }
+            committed.discard_replaced();
         }
         if options.show_values {
             answer.models.iter_mut().zip(&judgements).for_each(|(m, j)| m.show_person(&read, j));
@@ -429,15 +440,9 @@ fn unconfirmed(target: &Path, mut problems: Problems) -> Problems {
     problems
 }
 
-/// What `--replace` may remove: a release, or an empty folder. A folder of something else was named by mistake.
-fn replaceable(target: &Path) -> Result<(), Problems> {
-    let empty = std::fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
-    if empty || target.join(manifest::FILE).is_file() {
-        return Ok(());
-    }
-    Err(Problem::new(format!("`{}` is not a release, so it is not replaced", target.display()))
-        .hint("publish to another folder with `--to`, or remove it yourself")
-        .into())
+/// What may be replaced: nothing, unless it is asked for; then a release of ours.
+fn replaceable(options: &Options<'_>) -> Option<Listing> {
+    options.replace.then_some(own::release as Listing)
 }
 
 fn system_seed() -> Result<u64, Problems> {

@@ -364,10 +364,11 @@ pub fn withdraw(place: &Whereabouts, which: &str, because: &str, wait: Duration)
     }
     ledger.append(&Entry::Withdrawn { release: release.number, at: now(), because: because.into() })?;
     let d = &release.described;
-    let mut warnings = vec![format!(
+    let mut warnings = ledger.resolved.clone();
+    warnings.push(format!(
         "from now on `{}` counts as never given to anybody: what people who have it can infer is no longer looked at",
         d.name
-    )];
+    ));
     if is_there(Path::new(&d.place.folder), &d.id) {
         let there = format!("`{}` is still in `{}`: whoever reads that folder has it", d.name, d.place.folder);
         warnings.push(there);

@@ -5,6 +5,7 @@ pub(crate) mod anatomized;
 pub mod certificate;
 pub mod folder;
 pub mod manifest;
+pub mod own;
 pub(crate) mod reader;
 pub(crate) mod recipient;
 pub mod verify;

@@ -186,6 +186,8 @@ fn make(file: &Path, new: &[Table<'_>], progress: Progress<'_>) -> Result<(), Pr
     let failed = |e: &rusqlite::Error| trouble(file, e);
     let mut connection = Connection::open_with_flags(file, flags).map_err(|e| failed(&e))?;
     connection.busy_timeout(Duration::from_secs(10)).map_err(|e| failed(&e))?;
+    // A table that was loaded is there after a power cut: `FULL` does not sync the folder when the journal is removed.
+    connection.execute_batch("PRAGMA synchronous = EXTRA").map_err(|e| failed(&e))?;
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(|e| failed(&e))?;
     let total: u64 = new.iter().map(|t| t.columns.rows as u64).sum();
     let mut before = 0;

@@ -1,13 +1,25 @@
 //! A folder that appears complete or not at all.
 //!
 //! A release is written into a hidden folder beside its destination and renamed at the end. Whatever goes wrong before
-//! that, the hidden folder is removed: when the value is dropped, or by whoever holds the [`Slot`] when the user
-//! interrupts the program.
+//! that, the hidden folder is emptied and removed: when the value is dropped, or by whoever holds the [`Slot`] when the
+//! user interrupts the program. The hidden folder of a release that was announced in a ledger stays, empty, until the ledger
+//! knows that the release was not written: it is the evidence of that, and its lock is the evidence that somebody is still
+//! at it ([`found`]).
+//!
+//! Nothing is removed that is not ours: a new folder is renamed only to where nothing is, and an old one is replaced only
+//! if a [`Listing`] knows every file in it. The old one stays beside the new one until the caller says that the new one is
+//! recorded, and then only the listed files are removed.
 
+use crate::durable::{self, create_folders, folder_of, hidden, is_at, sync_folder, sync_folders};
+use crate::release::manifest;
 use scumble::problem::{Problem, Problems};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Lists the files of a folder that may be replaced, or says why it may not be.
+pub type Listing = fn(&Path) -> Result<Vec<PathBuf>, Problems>;
 
 /// What is on disk that must not stay there.
 #[derive(Default)]
@@ -15,29 +27,48 @@ enum Stage {
     /// Nothing is.
     #[default]
     Idle,
-    /// The hidden folder, and the parents made for it, outermost first.
-    Staged(PathBuf, Vec<PathBuf>),
+    /// The hidden folder.
+    Staged {
+        path: PathBuf,
+        /// The parents made for it, outermost first.
+        created: Vec<PathBuf>,
+        /// Whether a ledger has announced what is written there.
+        announced: bool,
+    },
     /// Nothing is: the folder has its name.
     Done,
 }
 
 impl Stage {
-    /// Removes what is staged. Others may still be writing into the folder: files that appear while it is emptied are
-    /// why one attempt may not be enough. Once the folder is gone nothing can be made in it.
+    /// Removes what is staged, but for the empty folder of an announced release. Others may still be writing into the
+    /// folder: files that appear while it is emptied are why one attempt may not be enough. Once the folder is gone nothing
+    /// can be made in it.
     fn clear(&mut self) {
-        if let Stage::Staged(path, created) = self {
-            for _ in 0..100 {
-                if fs::remove_dir_all(&*path).is_ok() || !path.exists() {
-                    break;
-                }
+        let Stage::Staged { path, created, announced } = self else { return };
+        for _ in 0..100 {
+            let cleared = if *announced { empty(path) } else { fs::remove_dir_all(&*path) };
+            if cleared.is_ok() || !path.exists() {
+                break;
             }
-            for parent in created.iter().rev() {
-                // Only if nothing else is in it by now.
-                let _ = fs::remove_dir(parent);
-            }
-            *self = Stage::Idle;
         }
+        if *announced {
+            return;
+        }
+        for parent in created.iter().rev() {
+            // Only if nothing else is in it by now.
+            let _ = fs::remove_dir(parent);
+        }
+        *self = Stage::Idle;
     }
+}
+
+/// Removes everything in a folder.
+fn empty(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }?;
+    }
+    Ok(())
 }
 
 /// Where an interrupt handler finds the folder that must go. [`Slot::abandon`] removes it and then blocks every further
@@ -59,57 +90,76 @@ impl Slot {
     }
 }
 
-/// Refuses a target that exists, unless it may be replaced.
-pub fn must_be_free(target: &Path, replace: bool) -> Result<(), Problems> {
-    if !target.exists() || replace {
-        return Ok(());
+/// Refuses a target that exists, unless it may be replaced. What a killed run had moved aside is put back first.
+pub fn must_be_free(target: &Path, replace: Option<Listing>) -> Result<(), Problems> {
+    put_back(target);
+    let Ok(there) = fs::symlink_metadata(target) else { return Ok(()) };
+    let Some(listing) = replace else {
+        return Err(Problem::new(format!("`{}` exists already", target.display()))
+            .hint("publish to another folder with `--to`, or replace it with `--replace`")
+            .into());
+    };
+    if !there.is_dir() {
+        let what = if there.is_symlink() { "a link" } else { "a file" };
+        return Err(Problem::new(format!("`{}` is {what}, not a release", target.display()))
+            .hint("choose another folder with `to` in [release] or `--to`")
+            .into());
     }
-    Err(Problem::new(format!("`{}` exists already", target.display()))
-        .hint("publish to another folder with `--to`, or replace it with `--replace`")
-        .into())
+    if is_empty(target) { Ok(()) } else { listing(target).map(drop) }
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// A folder in the making.
 pub struct Staging {
     path: PathBuf,
     target: PathBuf,
+    replace: Option<Listing>,
     slot: Slot,
-    /// The hidden folder, locked: a later run knows by this that it belongs to somebody.
-    _lock: Option<fs::File>,
+    /// The hidden folder, locked: others know by this that it belongs to somebody. The lock stays with the folder when it
+    /// is renamed.
+    _lock: File,
 }
 
 impl Staging {
-    /// Makes the hidden folder beside `target`. A target that exists is refused unless it may be replaced.
-    pub fn begin(target: &Path, replace: bool, slot: &Slot) -> Result<Staging, Problems> {
+    /// Makes the hidden folder beside `target`, durably. A target that exists is refused unless it may be replaced. The
+    /// folder is named by the release's id, or by something random.
+    pub fn begin(target: &Path, replace: Option<Listing>, slot: &Slot, id: Option<&str>) -> Result<Staging, Problems> {
         must_be_free(target, replace)?;
-        if target.exists() && !target.is_dir() {
-            return Err(Problem::new(format!("`{}` is a file, not a release", target.display()))
-                .hint("choose another folder with `to` in [release] or `--to`")
-                .into());
+        if target.file_name().is_none() {
+            return Err(Problem::new(format!("`{}` is not a folder name", target.display())).into());
         }
-        let name = target.file_name().map(|n| n.to_string_lossy().into_owned());
-        let name = name.ok_or_else(|| Problem::new(format!("`{}` is not a folder name", target.display())))?;
-        let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        remove_leftovers(parent, &name);
-        let mut created: Vec<PathBuf> = parent
-            .ancestors()
-            .take_while(|p| !p.as_os_str().is_empty() && !p.exists())
-            .map(Path::to_path_buf)
-            .collect();
-        created.reverse();
-        let path = parent.join(format!(".{name}.partial-{}", std::process::id()));
+        let parent = folder_of(target);
+        remove_leftovers(target);
+        let random = || getrandom::u64().map(|n| format!("{n:016x}"));
+        let id = id.map_or_else(random, |id| Ok(id.to_owned()));
+        let id = id.map_err(|e| Problem::new(format!("the system gives no randomness: {e}")))?;
+        let path = partial(target, &id);
         let mut stage = slot.lock();
         // Said before anything is made, so that whatever part of it is made will be removed.
-        *stage = Stage::Staged(path.clone(), created);
-        if let Err(e) = fs::create_dir_all(parent).and_then(|()| fs::create_dir(&path)) {
-            stage.clear();
-            return Err(Problem::new(format!("cannot write to `{}`: {}", parent.display(), crate::describe(&e)))
-                .hint("choose another folder with `to` in [release] or `--to`")
-                .into());
+        *stage = Stage::Staged { path: path.clone(), created: durable::missing(parent), announced: false };
+        let made = create_folders(parent).and_then(|()| {
+            fs::create_dir(&path)?;
+            let lock = File::open(&path)?;
+            lock.lock()?;
+            sync_folder(parent)?;
+            // Somebody who looked before it was locked may have taken it for a leftover.
+            if is_at(&lock, &path) { Ok(lock) } else { Err(ErrorKind::NotFound.into()) }
+        });
+        match made {
+            Ok(lock) => {
+                drop(stage);
+                Ok(Staging { path, target: target.to_path_buf(), replace, slot: slot.clone(), _lock: lock })
+            }
+            Err(e) => {
+                stage.clear();
+                Err(Problem::new(format!("cannot write to `{}`: {}", parent.display(), crate::describe(&e)))
+                    .hint("choose another folder with `to` in [release] or `--to`")
+                    .into())
+            }
         }
-        let lock = fs::File::open(&path).ok().filter(|f| f.try_lock().is_ok());
-        drop(stage);
-        Ok(Staging { path, target: target.to_path_buf(), slot: slot.clone(), _lock: lock })
     }
 
     /// The hidden folder.
@@ -117,36 +167,65 @@ impl Staging {
         &self.path
     }
 
-    /// Moves the folder to its place, over an old one if there is one.
-    pub fn commit(self) -> Result<(), Problems> {
+    /// Says whether a ledger has announced what is written here: then the folder stays, empty, when writing fails.
+    pub fn announced(&self, is: bool) {
+        if let Stage::Staged { announced, .. } = &mut *self.slot.lock() {
+            *announced = is;
+        }
+    }
+
+    /// Moves the folder to its place, durably. What was there before stays beside it until it is discarded.
+    pub fn commit(&self) -> Result<Committed, Problems> {
+        let refuse = |e: io::Error| {
+            let problem = Problem::new(format!(
+                "cannot move the release to `{}`: {}",
+                self.target.display(),
+                crate::describe(&e)
+            ));
+            match e.kind() {
+                ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                    problem.hint("something appeared there while the release was made, and it is not touched")
+                }
+                _ => problem,
+            }
+        };
+        sync_folders(&self.path).map_err(refuse)?;
+        let old = match self.replace {
+            Some(listing) if self.target.exists() && !is_empty(&self.target) => Some((listing(&self.target)?, listing)),
+            _ => None,
+        };
         // Held to the end: an interrupt waits for these few steps.
         let mut stage = self.slot.lock();
-        let refuse = |e: std::io::Error| {
-            Problem::new(format!("cannot move the release to `{}`: {}", self.target.display(), crate::describe(&e)))
+        let replaced = match old {
+            // Fails where anything but an empty folder is.
+            None => fs::rename(&self.path, &self.target).map(|()| None),
+            Some((files, listing)) => self.replace(files, listing).map(Some),
         };
-        let old = aside(&self.target);
-        let replacing = self.target.exists();
-        if replacing {
-            // What a run that was killed may have left; the target itself is there.
-            let _ = fs::remove_dir_all(&old);
-            fs::rename(&self.target, &old).map_err(refuse)?;
-        }
-        if let Err(e) = fs::rename(&self.path, &self.target) {
-            if replacing {
-                let _ = fs::rename(&old, &self.target);
-            }
-            return Err(refuse(e).into());
-        }
+        let replaced = replaced.map_err(refuse)?;
         *stage = Stage::Done;
-        if replacing {
-            let _ = fs::remove_dir_all(&old);
-        }
         // The rename is durable once the folder that holds the name is.
-        if let Some(parent) = self.target.parent() {
-            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-            let _ = fs::File::open(parent).and_then(|d| d.sync_all());
-        }
-        Ok(())
+        let durable = sync_folder(folder_of(&self.target)).is_ok();
+        Ok(Committed { replaced, durable })
+    }
+
+    /// Puts the folder in the place of another one, which is moved aside.
+    fn replace(&self, files: Vec<PathBuf>, listing: Listing) -> io::Result<Replaced> {
+        discard(&self.target, listing);
+        let aside = aside(&self.target);
+        let lock = File::open(&self.target)?;
+        lock.lock()?;
+        let moved = if exchange(&self.path, &self.target)? {
+            // If this run is killed now, the hidden folder is the old one, and is removed as leftovers are.
+            fs::rename(&self.path, &aside).inspect_err(|_| {
+                let _ = exchange(&self.path, &self.target);
+            })
+        } else {
+            fs::rename(&self.target, &aside)?;
+            fs::rename(&self.path, &self.target).inspect_err(|_| {
+                let _ = fs::rename(&aside, &self.target);
+            })
+        };
+        moved.map(|()| Replaced { target: self.target.clone(), files, _lock: lock })
     }
 }
 
@@ -156,32 +235,164 @@ impl Drop for Staging {
     }
 }
 
-/// Puts a release back that a run had moved aside to replace it, and was killed before it could.
-pub fn restore(target: &Path) {
-    let Some(name) = target.file_name() else { return };
-    let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    remove_leftovers(parent, &name.to_string_lossy());
-    let old = aside(target);
-    if old.exists() && !target.exists() {
-        let _ = fs::rename(&old, target);
-    } else if target.exists() {
-        let _ = fs::remove_dir_all(&old);
+/// Swaps two folders in one step, so that there is no moment without either; `false` if the file system cannot.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn exchange(a: &Path, b: &Path) -> io::Result<bool> {
+    use nix::errno::Errno;
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+    match renameat2(AT_FDCWD, a, AT_FDCWD, b, RenameFlags::RENAME_EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::EINVAL | Errno::ENOSYS | Errno::EOPNOTSUPP) => Ok(false),
+        Err(e) => Err(e.into()),
     }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn exchange(_: &Path, _: &Path) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// A folder that has its place.
+pub struct Committed {
+    replaced: Option<Replaced>,
+    /// Whether the disk says that it will be there after a power cut.
+    pub durable: bool,
+}
+
+impl Committed {
+    /// Removes the folder that was replaced, once the new one is recorded.
+    pub fn discard_replaced(self) {
+        // Where the new name may not be durable, the old folder stays until the next run.
+        if let Some(Replaced { target, files, .. }) = self.replaced.filter(|_| self.durable) {
+            remove_listed(&target, &files);
+        }
+    }
+}
+
+/// A folder that was moved aside for another one.
+struct Replaced {
+    /// Where it was.
+    target: PathBuf,
+    files: Vec<PathBuf>,
+    /// Tells others that it is not forgotten.
+    _lock: File,
+}
+
+/// Removes these files of the folder that was moved aside, and the folder with those in it if nothing else is there. It
+/// gets another name first, so that what is left of it is never put back.
+fn remove_listed(target: &Path, files: &[PathBuf]) {
+    let folder = discarded(target);
+    let _ = fs::rename(aside(target), &folder);
+    let (list, others) = files.split_last().map_or((None, &[][..]), |(list, others)| (Some(list), others));
+    others.iter().for_each(|file| drop(fs::remove_file(folder.join(file))));
+    // The list of all files goes last: as long as it is there, what is left is known to be ours.
+    remove_if_empty(&folder);
+    list.iter().for_each(|file| drop(fs::remove_file(folder.join(file))));
+    remove_if_empty(&folder);
+}
+
+/// Removes the empty folders of a folder, and the folder itself if nothing else is in it; whether it is gone.
+fn remove_if_empty(folder: &Path) -> bool {
+    for sub in fs::read_dir(folder).into_iter().flatten().flatten() {
+        // Fails for a file, and for a folder in which something is.
+        let _ = fs::remove_dir(sub.path());
+    }
+    fs::remove_dir(folder).is_ok()
+}
+
+/// Removes what was replaced at a target and could not be removed then, if it is ours and nobody holds it.
+pub fn discard(target: &Path, listing: Listing) {
+    for folder in [discarded(target), aside(target)] {
+        if fs::remove_dir(&folder).is_err()
+            && is_unlocked(&folder)
+            && let Ok(files) = listing(&folder)
+        {
+            remove_listed(target, &files);
+        }
+    }
+}
+
+/// Puts a folder back that a run had moved aside to replace it, if it was killed before the new one was there.
+fn put_back(target: &Path) {
+    let old = aside(target);
+    // Fails where anything but an empty folder is.
+    if is_unlocked(&old) && fs::symlink_metadata(target).is_err() && fs::rename(&old, target).is_ok() {
+        let _ = sync_folder(folder_of(target));
+    }
+}
+
+/// What there is of a release that was announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It has its place.
+    Complete,
+    /// It is being written.
+    Unfinished,
+    /// It was being written by a run that ended.
+    Abandoned,
+    /// Nothing is to be seen of it.
+    Nothing,
+}
+
+/// Looks for a release that was announced. What it finds stays true as long as the caller holds the ledger: nobody else
+/// resolves, and a run that ended writes no more.
+pub fn found(target: &Path, id: &str) -> Found {
+    put_back(target);
+    let path = partial(target, id);
+    if manifest::read(target).is_ok_and(|m| m.id.as_deref() == Some(id)) {
+        // The run may have ended before the disk had it.
+        let _ = sync_folder(folder_of(target));
+        return Found::Complete;
+    }
+    match File::open(&path) {
+        Ok(folder) if folder.try_lock().is_ok() && is_at(&folder, &path) => Found::Abandoned,
+        Ok(_) => Found::Unfinished,
+        Err(_) => Found::Nothing,
+    }
+}
+
+/// Removes the hidden folder of a release that was resolved.
+pub fn sweep(target: &Path, id: &str) {
+    let path = partial(target, id);
+    if is_unlocked(&path) {
+        let _ = fs::remove_dir_all(&path);
+    }
+}
+
+/// Removes a hidden folder in which nothing was written, unless somebody holds it; whether it is gone.
+pub fn remove_unused(folder: &Path) -> bool {
+    if is_unlocked(folder) {
+        // Fails if anything is in it.
+        let _ = fs::remove_dir(folder);
+    }
+    !folder.exists()
+}
+
+fn is_unlocked(folder: &Path) -> bool {
+    File::open(folder).is_ok_and(|f| f.try_lock().is_ok())
 }
 
 /// Where a release waits while another takes its place.
 fn aside(target: &Path) -> PathBuf {
-    let name = target.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    target.with_file_name(format!(".{name}.replaced"))
+    hidden(target, "replaced")
+}
+
+/// Where it is removed.
+fn discarded(target: &Path) -> PathBuf {
+    hidden(target, "discarded")
+}
+
+/// What the folder of a release is called in the making.
+pub fn partial(target: &Path, id: &str) -> PathBuf {
+    hidden(target, &format!("partial-{id}"))
 }
 
 /// Removes hidden folders of the same name whose run was killed: nobody holds their lock.
-fn remove_leftovers(parent: &Path, name: &str) {
-    let prefix = format!(".{name}.partial-");
-    let Ok(entries) = fs::read_dir(parent) else { return };
-    for path in entries.flatten().map(|e| e.path()) {
+fn remove_leftovers(target: &Path) {
+    let prefix = partial(target, "").file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    for path in fs::read_dir(folder_of(target)).into_iter().flatten().flatten().map(|e| e.path()) {
         let ours = path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&prefix));
-        if ours && fs::File::open(&path).is_ok_and(|f| f.try_lock().is_ok()) {
+        if ours && is_unlocked(&path) {
             let _ = fs::remove_dir_all(&path);
         }
     }

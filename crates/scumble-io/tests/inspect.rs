@@ -69,6 +69,7 @@ fn publishes(found: &Inspection, data: &Path) {
         picture: None,
         ledger: None,
         key: None,
+        head: None,
         wait: std::time::Duration::ZERO,
         repair: scumble_io::publisher::Repair::Off,
         exposed: None,

@@ -36,6 +36,7 @@ fn publish(policy: &Path, dry_run: bool) -> Result<Published, String> {
         picture: None,
         ledger: None,
         key: None,
+        head: None,
         wait: Duration::ZERO,
         repair: Repair::Off,
         exposed: None,

@@ -61,6 +61,8 @@ pub struct Policy {
     pub ledger: Option<String>,
     /// The file of the key that makes pseudonyms, as written.
     pub key: Option<String>,
+    /// The file in which the ledger's last entry is noted, as written.
+    pub head: Option<String>,
     /// Where the release goes, as written.
     pub to: String,
     /// In which format.
@@ -187,6 +189,7 @@ impl<'a> Reader<'a> {
             "history",
             "ledger",
             "key",
+            "head",
             "release",
             "queries",
         ];
@@ -222,7 +225,8 @@ impl<'a> Reader<'a> {
         let publisher = self.text_at(root, "publisher");
         let recipients = self.texts_at(root, "recipients").unwrap_or_default();
         let (delimiter, quote) = (self.byte(root, "delimiter"), self.byte(root, "quote"));
-        let (mut gate, ledger, key) = (self.gate(root), self.ledger(root), self.text_at(root, "key"));
+        let (mut gate, ledger) = (self.gate(root), self.ledger(root));
+        let (key, head) = (self.text_at(root, "key"), self.text_at(root, "head"));
         let sensitive = attributes.iter().filter(|a| a.role == Role::Sensitive).map(|a| a.name.as_str());
         let sensitive: Vec<&str> = sensitive.collect();
         gate.promise(&sensitive, &requirements);
@@ -242,6 +246,7 @@ impl<'a> Reader<'a> {
             history,
             ledger,
             key,
+            head,
             to: to?,
             format,
         })

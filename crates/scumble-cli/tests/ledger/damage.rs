@@ -61,14 +61,50 @@ fn an_entry_that_was_removed_or_moved() {
     refuses(&place, &["was changed: entry 4 is not the one"]);
 }
 
-/// Whoever writes the end anew makes a chain that holds. A hash that was noted elsewhere tells.
+/// Without the key nobody writes an entry, not even one that says the truth.
 #[test]
-fn a_ledger_that_was_written_anew() {
+fn an_entry_that_was_written_without_the_key() {
+    let place = published();
+    let body = r#"{"entry":"withdrawn","release":2,"at":"2031-01-01T00:00:00Z","because":"of a test"}"#;
+    let head: String = place
+        .database()
+        .query_row("SELECT hash FROM entries ORDER BY number DESC", [], |r| r.get(0))
+        .expect("a last entry");
+    for hash in [sha256(format!("{head}\n6\n{body}").as_bytes()), head] {
+        place.tamper(&format!("INSERT INTO entries VALUES (6, '{body}', '{hash}')"));
+        refuses(&place, &["was changed: entry 6 is not the one"]);
+        verdict(&place, 1, "entry 6 is not the one that was written");
+        place.tamper("DROP TRIGGER IF EXISTS entries_remain; DELETE FROM entries WHERE number = 6");
+    }
+    // All of them written anew, each with a hash that follows from the one before.
+    place.tamper("DROP TRIGGER entries_stay");
+    let mut before = String::new();
+    for (number, entry) in (1..).zip(place.entries()) {
+        let body = entry.to_string().replace("\"rows\":150", "\"rows\":15");
+        let hash = sha256(format!("{before}\n{number}\n{body}").as_bytes());
+        let values = format!("body = '{}', hash = '{hash}'", body.replace('\'', "''"));
+        place.tamper(&format!("UPDATE entries SET {values} WHERE number = {number}"));
+        before = hash;
+    }
+    fs::remove_file(place.path("ledger.head")).expect("the head");
+    refuses(&place, &["was changed: entry 1 is not the one"]);
+}
+
+/// A chain whose end was cut off still holds. The head that is noted beside the key tells, and so does a hash that was
+/// noted elsewhere.
+#[test]
+fn a_ledger_whose_end_was_cut_off() {
     let place = published();
     let head = |place: &Place| place.answer(0, &["ledger", "verify"])["head"].as_str().expect("a hash").to_owned();
     let noted = head(&place);
     place.expect(0, &["ledger", "verify", "--head", &noted]);
     place.tamper("DROP TRIGGER entries_remain; DELETE FROM entries WHERE number > 3");
+    refuses(&place, &["was changed: entry 5, which `ledger.head` remembers, is missing"]);
+    verdict(&place, 1, "the end was cut off, or an older copy was put back");
+    // Whoever also removes the head is told that it was not there, once.
+    fs::remove_file(place.path("ledger.head")).expect("the head");
+    verdict(&place, 0, "`ledger.head` was not there");
+    assert!(!place.expect(0, &["ledger", "list"]).contains("was not there"));
     assert_ne!(head(&place), noted);
     let text = place.expect(1, &["ledger", "verify", "--head", &noted]);
     assert!(text.contains("the ledger was cut short or written anew"), "{text}");
@@ -77,6 +113,26 @@ fn a_ledger_that_was_written_anew() {
     place.expect(0, &PUBLISH);
     place.expect(1, &["ledger", "verify", "--head", &noted]);
     place.expect(0, &["ledger", "verify", "--head", &head(&place)]);
+}
+
+/// A head that is kept elsewhere also holds against whoever can change everything beside the ledger.
+#[test]
+fn a_head_that_is_kept_elsewhere() {
+    let place = Place::new("head = \"elsewhere/head\"");
+    place.expect(0, &["publish", "policy.toml", "--to", "out/a"]);
+    let old = place.everything();
+    place.expect(0, &["publish", "policy.toml", "--to", "out/b"]);
+    assert!(!place.path("ledger.head").exists());
+    for (path, bytes) in old.iter().filter(|(path, _)| !path.ends_with("elsewhere/head")) {
+        fs::write(path, bytes).expect("it can be put back");
+    }
+    for arguments in [&PUBLISH[..], &["ledger", "list", "--head-file", "elsewhere/head"]] {
+        let text = place.expect(2, arguments);
+        let message = "was changed: entry 5, which `elsewhere/head` remembers, is missing";
+        assert!(text.contains(message) && text.contains("an older copy was put back"), "{text}");
+    }
+    place.put("elsewhere/head", "something else");
+    assert!(place.expect(2, &PUBLISH).contains("`elsewhere/head` does not hold the head of a ledger"));
 }
 
 #[test]
@@ -89,6 +145,7 @@ fn an_older_copy_of_the_database_costs_no_files() {
     place.expect(0, &["publish", "policy.toml", "--to", "out/b"]);
     let new = fs::read(place.path("ledger/ledger.sqlite")).expect("the database");
     place.put("ledger/ledger.sqlite", old);
+    fs::remove_file(place.path("ledger.head")).expect("the head");
     place.expect(0, &["ledger", "list"]);
     place.put("ledger/ledger.sqlite", new);
     place.expect(0, &["ledger", "verify"]);
@@ -105,7 +162,8 @@ fn an_entry_of_a_newer_scumble() {
         })
         .expect("a last entry");
     let body = r#"{"entry":"forgiven","at":"2031-01-01T00:00:00Z"}"#;
-    let hash = sha256(format!("{head}\n{}\n{body}", number + 1).as_bytes());
+    let key = scumble_io::ledger::Key::open(&place.path("ledger.key"), "").expect("the key");
+    let hash = key.link(&head, number as u64 + 1, body);
     place.tamper(&format!("INSERT INTO entries VALUES ({}, '{body}', '{hash}')", number + 1));
     refuses(&place, &["cannot be understood"]);
     verdict(&place, 2, "hint: use a newer scumble");
@@ -118,7 +176,7 @@ fn a_database_that_was_cut() {
     let n = whole.len();
     for length in [0, 1, 10, 50, 100, 511, 1_000, 4_095, 4_096, n / 2, n - 4_096, n - 1] {
         place.put("ledger/ledger.sqlite", &whole[..length]);
-        refuses(&place, &["is damaged", "was changed"]);
+        refuses(&place, &["is damaged", "was changed", "is gone, and its key"]);
         assert!(place.run(&["ledger", "verify"]).status.code() != Some(0), "{length} of {n} bytes");
     }
     fs::remove_file(place.path("ledger/ledger.sqlite")).expect("it is there");
@@ -134,16 +192,25 @@ fn a_database_that_was_cut() {
     assert_eq!(place.consistent(), ["published"; 2]);
 }
 
-/// Also one that keeps no file: it may hold what was spent.
+/// Also one that keeps no file: it may hold what was spent. Starting anew is done on purpose or not at all.
 #[test]
-fn a_database_that_was_emptied() {
+fn a_ledger_that_is_gone() {
     let place = Place::new("");
     place.expect(2, &["publish", "policy.toml", "--to", "data.csv/release"]);
-    assert!(place.names("ledger/kept").is_empty() && place.entries().len() == 3);
+    assert!(place.names("ledger/kept").is_empty() && !place.entries().is_empty());
     place.put("ledger/ledger.sqlite", "");
-    refuses(&place, &["is damaged: its entries are gone"]);
+    let gone = &["the ledger `ledger` is gone, and its key `ledger.key` is still there"];
+    refuses(&place, gone);
     fs::remove_file(place.path("ledger/ledger.sqlite")).expect("it is there");
-    refuses(&place, &["is damaged: its entries are gone"]);
+    refuses(&place, gone);
+    let place = published();
+    fs::remove_dir_all(place.path("ledger")).expect("it is there");
+    refuses(&place, gone);
+    verdict(&place, 2, "to begin a new one on purpose, move `ledger.key` and `ledger.head` away");
+    fs::rename(place.path("ledger.key"), place.path("old.key")).expect("it can be moved");
+    refuses(&place, &["the ledger `ledger` is gone, and its head `ledger.head` is still there"]);
+    fs::rename(place.path("ledger.head"), place.path("old.head")).expect("it can be moved");
+    place.expect(0, &PUBLISH);
 }
 
 #[test]
@@ -228,7 +295,7 @@ fn the_key() {
     place.expect(0, &[&PUBLISH[..], &["--key", "moved.key"]].concat());
 }
 
-/// Two ledgers may have one key; a run that was killed while it made one leaves nothing that hinders or stays.
+/// A run that was killed while it made a key leaves nothing that hinders or stays. A key belongs to one ledger.
 #[test]
 fn a_key_in_the_making() {
     let place = Place::new("");
@@ -237,16 +304,22 @@ fn a_key_in_the_making() {
     }
     place.expect(0, &["publish", "policy.toml"]);
     assert_eq!(place.consistent(), ["published"]);
-    place.expect(0, &["publish", "policy.toml", "--to", "out/b", "--ledger", "other", "--key", "ledger.key"]);
+    let other = ["publish", "policy.toml", "--to", "out/b", "--ledger", "other", "--key", "ledger.key"];
+    assert!(place.expect(2, &other).contains("the ledger `other` is gone, and its key `ledger.key` is still there"));
+    assert!(!place.path("other").exists());
+    // Killed after the first entry and before the key had its name.
+    fs::rename(place.path("ledger.key"), place.path(".ledger.key.partial-7")).expect("it can be renamed");
+    assert_eq!(place.consistent(), ["published"]);
+    assert!(place.path("ledger.key").exists());
 }
 
 #[test]
 fn a_newer_version_and_a_stranger() {
     let place = published();
     place.tamper("PRAGMA user_version = 99");
-    refuses(&place, &["has version 99, and this scumble knows 2"]);
+    refuses(&place, &["has version 99, and this scumble knows 3"]);
     verdict(&place, 2, "hint: use a newer scumble");
-    place.tamper("PRAGMA user_version = 2; PRAGMA application_id = 7");
+    place.tamper("PRAGMA user_version = 3; PRAGMA application_id = 7");
     refuses(&place, &["ledger.sqlite` is not a ledger"]);
     let place = Place::new("");
     fs::create_dir(place.path("ledger")).expect("a folder");
@@ -257,27 +330,13 @@ fn a_newer_version_and_a_stranger() {
     assert!(place.everything() == before);
 }
 
+/// Its entries are chained without a key: nobody knows whether they were changed.
 #[test]
-fn an_older_version_is_brought_forward_with_a_copy() {
-    for first in [&["ledger", "list"][..], &PUBLISH] {
-        let place = published();
-        // As version 1 made it: entries without triggers.
-        place.tamper(
-            "ATTACH 'old' AS old; CREATE TABLE old.entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
-             INSERT INTO old.entries SELECT * FROM entries; PRAGMA old.application_id = 0x7363756d; PRAGMA old.user_version = 1"
-                .replace("'old'", &format!("'{}'", place.path("old").display()))
-                .as_str(),
-        );
-        fs::rename(place.path("old"), place.path("ledger/ledger.sqlite")).expect("it can be moved");
-        let old = fs::read(place.path("ledger/ledger.sqlite")).expect("the database");
-        place.expect(0, first);
-        assert!(fs::read(place.path("ledger/ledger.sqlite.version-1")).expect("a copy") == old);
-        let version: i64 = place.database().query_row("PRAGMA user_version", [], |r| r.get(0)).expect("a version");
-        assert_eq!(version, 2);
-        assert!(place.database().execute_batch("DELETE FROM entries").is_err(), "the triggers are there");
-        place.expect(0, &["ledger", "verify"]);
-        place.consistent();
-    }
+fn an_older_version() {
+    let place = published();
+    place.tamper("PRAGMA user_version = 2");
+    refuses(&place, &["has version 2, and this scumble knows 3"]);
+    verdict(&place, 2, "record its releases there with `scumble ledger add`");
 }
 
 #[test]

@@ -212,7 +212,7 @@ impl Told {
                 };
                 let twice = told.published.insert(text(&intent["id"]).expect("an id"), release);
                 assert!(twice.is_none(), "a release is published twice: {entries:?}");
-                let names = ["members", "groups", "counts", "places"].map(|part| text(&intent["kept"][part]));
+                let names = ["members", "groups", "counts", "places", "folded"].map(|part| text(&intent["kept"][part]));
                 told.kept.extend(names.into_iter().flatten());
             }
         }

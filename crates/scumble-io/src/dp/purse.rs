@@ -185,7 +185,7 @@ impl LedgerPurse {
             Problem::new("questions need a ledger: without one nobody would know what was spent")
                 .hint("leave `ledger = false` out of the policy")
         })?;
-        Ok(LedgerPurse { place: Whereabouts::new(base, ledger, queries.key.as_deref()) })
+        Ok(LedgerPurse { place: Whereabouts::new(base, ledger, queries.key.as_deref(), queries.head.as_deref()) })
     }
 }
 

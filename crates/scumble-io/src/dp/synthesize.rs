@@ -5,10 +5,12 @@ use super::purse::{LedgerPurse, Purse};
 use super::{Balance, Cost, check_columns, cost, read_queries, source_of_randomness, tab, unit, warnings};
 use crate::answer::{Reason, VERSION};
 use crate::columns::{ReadOptions, hex};
+use crate::durable;
 use crate::origin;
 use crate::publisher::{Clock, Watcher, base_of};
+use crate::release::own;
 use crate::source::beside;
-use crate::staging::{Slot, Staging, must_be_free};
+use crate::staging::{Listing, Slot, Staging, must_be_free};
 use crate::write::quoted;
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
@@ -103,7 +105,7 @@ pub fn synthesize(path: &Path, options: &Options<'_>) -> Result<Synthesized, Pro
     let source = queries.source.beside(&base);
     let target = options.to.clone().unwrap_or_else(|| beside(&base, &rule.to));
     if !options.dry_run {
-        must_be_free(&target, options.replace)?;
+        must_be_free(&target, replaceable(options))?;
     }
     let read = ReadOptions { delimiter: queries.delimiter, quote: queries.quote, ..ReadOptions::default() };
     let names = origin::header(&source, &read)?;
@@ -260,7 +262,7 @@ fn write(
     let name = |i: usize| rule.columns[i].clone();
     let pairs = made.marginals.iter().filter(|m| m.columns.len() == 2);
     answer.pairs = pairs.map(|m| [name(m.columns[0]), name(m.columns[1])]).collect();
-    let staging = Staging::begin(target, options.replace, &options.slot)?;
+    let staging = Staging::begin(target, replaceable(options), &options.slot, None)?;
     let files = [(DATA, data(rule, keys, &made, &mut random)), (MARGINALS, marginals(rule, keys, &made.marginals))];
     for (file, text) in &files {
         answer.sha256.insert(*file, hex(&Sha256::digest(text.as_bytes())));
@@ -270,16 +272,22 @@ fn write(
     let manifest = serde_json::to_string_pretty(&manifest)
         .map_err(|e| Problem::new(format!("the manifest cannot be written as JSON: {e}")))?;
     put(&staging, crate::release::manifest::FILE, &format!("{manifest}\n"))?;
-    staging.commit()
+    let committed = staging.commit()?;
+    if !committed.durable {
+        answer.warnings.push(format!("the disk does not confirm that `{}` is durable", target.display()));
+    }
+    committed.discard_replaced();
+    Ok(())
+}
+
+/// What may be replaced: nothing, unless it is asked for; then a synthetic table of ours.
+fn replaceable(options: &Options<'_>) -> Option<Listing> {
+    options.replace.then_some(own::synthetic as Listing)
 }
 
 fn put(staging: &Staging, name: &str, text: &str) -> Result<(), Problems> {
     let path = staging.path().join(name);
-    let write = || {
-        std::fs::write(&path, text)?;
-        std::fs::File::open(&path)?.sync_all()
-    };
-    write().map_err(|e| crate::write::failed(&path, &e))
+    durable::write(&path, text.as_bytes()).map_err(|e| crate::write::failed(&path, &e))
 }
 
 /// The made-up records. A range is written as one of its numbers, drawn evenly.

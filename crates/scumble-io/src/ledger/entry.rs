@@ -3,7 +3,6 @@
 use crate::answer::Model;
 use crate::dp::purse::Paid;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// An entry.
@@ -189,28 +188,14 @@ pub struct Row {
     pub number: u64,
     /// The entry as JSON, byte by byte as it was hashed.
     pub body: String,
-    /// SHA-256 of the hash before, the number and the body.
+    /// Keyed hash of the hash before, the number and the body.
     pub hash: String,
 }
 
-/// The hash before the first entry.
-pub const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-
 impl Row {
-    /// The row that follows a hash.
-    pub fn new(before: &str, number: u64, body: String) -> Row {
-        let hash = Row::hash(before, number, &body);
-        Row { number, body, hash }
-    }
-
     /// What it says.
     pub fn entry(&self) -> serde_json::Result<Entry> {
         serde_json::from_str(&self.body)
-    }
-
-    /// What chains an entry to the one before.
-    pub fn hash(before: &str, number: u64, body: &str) -> String {
-        hex(&Sha256::digest(format!("{before}\n{number}\n{body}")))
     }
 }
 

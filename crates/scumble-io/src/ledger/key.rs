@@ -1,33 +1,48 @@
 //! The publisher's key: it turns the names of persons into pseudonyms that only its holder can make again.
 
 use super::entry::hex;
+use crate::durable;
 use hmac::{Hmac, KeyInit, Mac};
 use scumble::problem::{Problem, Problems};
 use sha2::Sha256;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// 32 secret bytes.
+/// 32 secret bytes, as the keys that are made of them.
 #[derive(Clone)]
-pub struct Key(Hmac<Sha256>);
+pub struct Key {
+    people: Hmac<Sha256>,
+    chain: Hmac<Sha256>,
+}
 
 /// What a person is called in a ledger.
 pub type Pseudonym = u128;
 
 /// Stands in the file, so that it is not taken for something else.
-const HEAD: &str = "scumble ledger key: keep it secret, and keep it; without it earlier releases cannot be matched";
+const TITLE: &str = "scumble ledger key: keep it secret, and keep it; without it earlier releases cannot be matched";
+
+/// A new key, which is on the disk under a hidden name. It gets its own name when the first entry of its ledger is
+/// written: a key of that name without entries has lost its ledger.
+pub struct Draft {
+    /// The key.
+    pub key: Key,
+    partial: PathBuf,
+    path: PathBuf,
+    /// Tells others that somebody is at it.
+    _lock: File,
+}
 
 impl Key {
-    /// Reads the key, or makes one if there is none and there may be one.
-    pub fn open(path: &Path, make: bool) -> Result<Key, Problems> {
-        if make {
-            remove_leftovers(path);
-        }
-        match fs::read_to_string(path) {
+    /// Reads the key of a ledger whose first entry says `check`. If the run that made the ledger was killed before the key
+    /// got its name, it gets it now.
+    pub fn open(path: &Path, check: &str) -> Result<Key, Problems> {
+        let found = fs::read_to_string(path).or_else(|e| {
+            if e.kind() == ErrorKind::NotFound && recover(path, check) { fs::read_to_string(path) } else { Err(e) }
+        });
+        match found {
             Ok(text) => Key::parse(path, &text),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound && make => Key::make(path),
             Err(e) => Err(Problem::new(format!(
                 "the key `{}` cannot be read: {}",
                 path.display(),
@@ -58,35 +73,27 @@ impl Key {
         }
     }
 
-    fn make(path: &Path) -> Result<Key, Problems> {
-        let failed = |e: &std::io::Error| {
-            Problems::from(Problem::new(format!(
-                "the key `{}` cannot be written: {}",
-                path.display(),
-                crate::describe(e)
-            )))
-        };
+    /// Makes a new key.
+    pub fn draft(path: &Path) -> Result<Draft, Problems> {
         let mut bytes = [0u8; 32];
         getrandom::fill(&mut bytes).map_err(|e| Problem::new(format!("the system gives no randomness: {e}")))?;
-        if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-            fs::create_dir_all(parent).map_err(|e| failed(&e))?;
-        }
-        // Complete or not there: a key of half a line would shut the ledger.
         let partial = partial(path, &std::process::id().to_string());
-        let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial).and_then(
-            |mut file| {
-                file.lock()?;
-                file.write_all(format!("{HEAD}\n{}\n", hex(&bytes)).as_bytes())?;
-                file.sync_all()?;
-                // Fails if somebody else was faster, whose key counts.
-                fs::hard_link(&partial, path)
-            },
-        );
-        let _ = fs::remove_file(&partial);
-        match written {
-            Ok(()) => Ok(Key::of(&bytes)),
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Key::open(path, false),
-            Err(e) => Err(failed(&e)),
+        let write = || {
+            durable::create_folders(durable::folder_of(path))?;
+            remove_leftovers(path);
+            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
+            file.lock()?;
+            file.write_all(format!("{TITLE}\n{}\n", hex(&bytes)).as_bytes())?;
+            file.sync_all()?;
+            durable::sync_folder(durable::folder_of(path))?;
+            Ok(file)
+        };
+        match write() {
+            Ok(lock) => Ok(Draft { key: Key::of(&bytes), partial, path: path.to_path_buf(), _lock: lock }),
+            Err(e) => {
+                let _ = fs::remove_file(&partial);
+                Err(unwritable(path, &e))
+            }
         }
     }
 
@@ -98,17 +105,21 @@ impl Key {
     }
 
     fn of(bytes: &[u8]) -> Key {
-        Key(Hmac::new_from_slice(bytes).unwrap_or_else(|_| unreachable!("a key of any length will do")))
+        let keyed =
+            |bytes: &[u8]| Hmac::new_from_slice(bytes).unwrap_or_else(|_| unreachable!("a key of any length will do"));
+        let people: Hmac<Sha256> = keyed(bytes);
+        // A key of its own: whoever is given it to check the chain cannot try out people with it.
+        let chain = keyed(&mac(&people, &[b"scumble", b"chain"]));
+        Key { people, chain }
     }
 
     fn mac(&self, parts: &[&[u8]]) -> [u8; 32] {
-        let mut mac = self.0.clone();
-        for part in parts {
-            // Lengths first, so that no two lists of parts are the same bytes.
-            mac.update(&(part.len() as u64).to_le_bytes());
-            mac.update(part);
-        }
-        mac.finalize().into_bytes().into()
+        mac(&self.people, parts)
+    }
+
+    /// What chains an entry to the one before: without the key nobody can write or change an entry.
+    pub fn link(&self, before: &str, number: u64, body: &str) -> String {
+        hex(&mac(&self.chain, &[before.as_bytes(), number.to_string().as_bytes(), body.as_bytes()]))
     }
 
     /// A number that follows from these parts, and that nobody can know without the key.
@@ -135,21 +146,61 @@ impl Key {
     }
 }
 
-/// What a key is called until it is complete.
+fn mac(key: &Hmac<Sha256>, parts: &[&[u8]]) -> [u8; 32] {
+    let mut mac = key.clone();
+    for part in parts {
+        // Lengths first, so that no two lists of parts are the same bytes.
+        mac.update(&(part.len() as u64).to_le_bytes());
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
+}
+
+impl Draft {
+    /// Gives the key its name, durably. If that fails, the next run does it.
+    pub fn settle(self) -> Result<(), Problems> {
+        name(&self.partial, &self.path, &self.key.check()).map_err(|e| unwritable(&self.path, &e))
+    }
+}
+
+fn unwritable(path: &Path, e: &std::io::Error) -> Problems {
+    Problem::new(format!("the key `{}` cannot be written: {}", path.display(), crate::describe(e))).into()
+}
+
+/// Gives a complete key its name, unless it has it already. Never over another key.
+fn name(partial: &Path, path: &Path, check: &str) -> std::io::Result<()> {
+    let is_named = || fs::read_to_string(path).is_ok_and(|t| Key::parse(path, &t).is_ok_and(|k| k.check() == check));
+    fs::hard_link(partial, path).or_else(|e| if is_named() { Ok(()) } else { Err(e) })?;
+    durable::sync_folder(durable::folder_of(path))?;
+    let _ = fs::remove_file(partial);
+    Ok(())
+}
+
+/// Names the key that a killed run made for the ledger of this check; whether there was one.
+fn recover(path: &Path, check: &str) -> bool {
+    drafts(path).any(|draft| {
+        let key = fs::read_to_string(&draft).ok().and_then(|text| Key::parse(&draft, &text).ok());
+        key.is_some_and(|key| key.check() == check) && name(&draft, path, check).is_ok()
+    })
+}
+
+/// What a key is called until it has its name.
 fn partial(path: &Path, by: &str) -> PathBuf {
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    path.with_file_name(format!(".{name}.partial-{by}"))
+    durable::hidden(path, &format!("partial-{by}"))
+}
+
+/// Keys that are being made for a name, or were when a run was killed.
+fn drafts(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let prefix = partial(path, "").file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let files = fs::read_dir(durable::folder_of(path)).into_iter().flatten().flatten();
+    files.filter(move |f| f.file_name().to_string_lossy().starts_with(&prefix)).map(|f| f.path())
 }
 
 /// Removes keys that runs were making when they were killed: nobody holds their lock.
-fn remove_leftovers(path: &Path) {
-    let pattern = partial(path, "");
-    let (Some(folder), Some(prefix)) = (pattern.parent(), pattern.file_name()) else { return };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    for file in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let ours = file.file_name().to_string_lossy().starts_with(&*prefix.to_string_lossy());
-        if ours && fs::File::open(file.path()).is_ok_and(|f| f.try_lock().is_ok()) {
-            let _ = fs::remove_file(file.path());
+pub fn remove_leftovers(path: &Path) {
+    for draft in drafts(path) {
+        if File::open(&draft).is_ok_and(|f| f.try_lock().is_ok()) {
+            let _ = fs::remove_file(draft);
         }
     }
 }

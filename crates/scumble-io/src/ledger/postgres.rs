@@ -3,7 +3,7 @@
 //! The right to publish is an advisory lock of the session, so it ends with the connection.
 
 use super::entry::Row;
-use super::store::{Store, held, overtaken, wait_for};
+use super::store::{Store, VERSION, held, other_version, overtaken, wait_for};
 use crate::postgres::{connect, told};
 use postgres::error::SqlState;
 use postgres::{Client, Error};
@@ -11,15 +11,15 @@ use scumble::problem::{Problem, Problems};
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// The version of the tables that this program writes, and what turns each into the next.
-const MIGRATIONS: &[&str] = &[
-    "CREATE TABLE scumble_entries (number bigint PRIMARY KEY, body text NOT NULL, hash text NOT NULL);
-     CREATE TABLE scumble_kept (hash text, part int, bytes bytea NOT NULL, PRIMARY KEY (hash, part))",
-    "CREATE FUNCTION scumble_stay() RETURNS trigger LANGUAGE plpgsql AS
-       $$ BEGIN RAISE EXCEPTION 'entries are never changed'; END $$;
-     CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON scumble_entries
-       EXECUTE FUNCTION scumble_stay()",
-];
+/// The tables. No entry is ever changed; whoever tries must take the triggers away first, and the chain still tells.
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS scumble_ledger (version bigint NOT NULL);
+    CREATE TABLE scumble_entries (number bigint PRIMARY KEY, body text NOT NULL, hash text NOT NULL);
+    CREATE TABLE scumble_kept (hash text, part int, bytes bytea NOT NULL, PRIMARY KEY (hash, part));
+    CREATE FUNCTION scumble_stay() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'entries are never changed'; END $$;
+    CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON scumble_entries
+      EXECUTE FUNCTION scumble_stay();";
 
 /// The number of our advisory lock: "scumble" in letters.
 const LOCK: i64 = 0x73_63_75_6d_62_6c_65;
@@ -45,34 +45,23 @@ impl Postgres {
         Ok(store.prepare(make)?.then_some(store))
     }
 
-    /// Whether the tables are there, of this version, if need be after making them or bringing them forward.
+    /// Whether the tables are there, of this version, if need be after making them.
     fn prepare(&mut self, make: bool) -> Result<bool, Problems> {
-        let newest = MIGRATIONS.len() as i64;
         let version = self.version()?;
-        if version > newest {
-            let message = format!("the ledger `{}` has version {version}, and this scumble knows {newest}", self.name);
-            return Err(Problem::new(message).hint("use a newer scumble").into());
+        if version != 0 && version != VERSION {
+            return Err(other_version(&self.name, version));
         }
-        if version == newest || (version == 0 && !make) {
-            return Ok(version == newest);
+        if version == VERSION || !make {
+            return Ok(version == VERSION);
         }
         self.lock(Duration::from_secs(60))?;
         // Somebody else may have been faster.
-        let version = self.version()?;
-        if version == newest {
-            return self.unlock().map(|()| true);
+        if self.version()? == 0 {
+            let commands =
+                format!("{SCHEMA} DELETE FROM scumble_ledger; INSERT INTO scumble_ledger VALUES ({VERSION})");
+            // Several commands in one message are one transaction.
+            self.run(|c| c.batch_execute(&commands))?;
         }
-        let mut change = self.client.transaction().map_err(|e| trouble(&self.name, &e))?;
-        let mut commands = String::from("CREATE TABLE IF NOT EXISTS scumble_ledger (version bigint NOT NULL);\n");
-        if version > 0 {
-            // What was, beside what is; the kept files are named by what is in them and need no copy.
-            commands += &format!("CREATE TABLE scumble_entries_version_{version} AS TABLE scumble_entries;\n");
-        }
-        for migration in MIGRATIONS.iter().skip(version as usize) {
-            commands += &format!("{migration};\n");
-        }
-        commands += &format!("DELETE FROM scumble_ledger; INSERT INTO scumble_ledger VALUES ({newest})");
-        change.batch_execute(&commands).and_then(|()| change.commit()).map_err(|e| trouble(&self.name, &e))?;
         self.unlock()?;
         Ok(true)
     }
@@ -117,6 +106,12 @@ impl Store for Postgres {
 
     fn try_lock(&mut self) -> Result<bool, Problems> {
         Ok(self.run(|c| c.query_one("SELECT pg_try_advisory_lock($1)", &[&LOCK]))?.get(0))
+    }
+
+    fn holds(&mut self) -> Result<bool, Problems> {
+        let ask = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted
+                   AND pid = pg_backend_pid() AND (classid::bigint << 32 | objid::bigint) = $1)";
+        Ok(self.run(|c| c.query_one(ask, &[&LOCK]))?.get(0))
     }
 
     fn unlock(&mut self) -> Result<(), Problems> {

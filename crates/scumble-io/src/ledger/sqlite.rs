@@ -2,7 +2,8 @@
 //! publishes.
 
 use super::entry::Row;
-use super::store::{RESTORE, Store, held, lost, overtaken, wait_for};
+use super::store::{RESTORE, Store, VERSION, held, lost, other_version, overtaken, wait_for};
+use crate::durable;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use scumble::problem::{Problem, Problems};
 use std::collections::HashSet;
@@ -14,19 +15,14 @@ use std::time::Duration;
 /// Name of the database in the folder.
 const DATABASE: &str = "ledger.sqlite";
 
-/// Stands beside the database once it has entries, so that one that was emptied is not taken for a new one.
-const BEGUN: &str = "begun";
-
 /// Marks the database as ours: "scum".
 const APPLICATION: i64 = 0x7363_756d;
 
-/// What turns each version of the schema into the next. The first makes an empty database a ledger.
-const MIGRATIONS: &[&str] = &[
-    "CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
-    // No entry is ever changed; whoever tries must take the triggers away first, and the chain of hashes still tells.
-    "CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
-     CREATE TRIGGER entries_remain BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END",
-];
+/// The tables. No entry is ever changed; whoever tries must take the triggers away first, and the chain still tells.
+const SCHEMA: &str = "
+    CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
+    CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
+    CREATE TRIGGER entries_remain BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END;";
 
 /// A ledger in a folder.
 pub struct Sqlite {
@@ -40,81 +36,65 @@ impl Sqlite {
     pub fn open(folder: &Path, make: bool) -> Result<Option<Sqlite>, Problems> {
         let path = folder.join(DATABASE);
         if !path.exists() {
-            if begun(folder) {
+            if has_files(folder) {
                 return Err(lost(&folder.display().to_string()));
             }
             if !make {
                 return Ok(None);
             }
         }
-        let failed = |e: &std::io::Error| {
-            Problems::from(
-                Problem::new(format!("the ledger `{}` cannot be written: {}", folder.display(), crate::describe(e)))
-                    .hint("say where it should be with `ledger` in the policy or `--ledger`"),
-            )
-        };
         if make {
-            fs::create_dir_all(folder.join("kept")).map_err(|e| failed(&e))?;
+            durable::create_folders(&folder.join("kept")).map_err(|e| {
+                Problem::new(format!("the ledger `{}` cannot be written: {}", folder.display(), crate::describe(&e)))
+                    .hint("say where it should be with `ledger` in the policy or `--ledger`")
+            })?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let flags = if make { flags | OpenFlags::SQLITE_OPEN_CREATE } else { flags };
         let connection = Connection::open_with_flags(&path, flags).map_err(|e| trouble(folder, &e))?;
         let mut store = Sqlite { folder: folder.to_path_buf(), connection, lock: None };
-        store.prepare()?;
-        Ok(Some(store))
+        Ok(store.prepare(make)?.then_some(store))
     }
 
-    /// Sees that the schema is ours and of this version; an older one is brought forward, with a copy of what was.
-    fn prepare(&mut self) -> Result<(), Problems> {
+    /// Whether the tables are there, of this version and ours, if need be after making them.
+    fn prepare(&mut self, make: bool) -> Result<bool, Problems> {
         let (version, application, empty) = self.versions()?;
-        let newest = MIGRATIONS.len() as i64;
-        if version > newest {
-            return Err(Problem::new(format!(
-                "the ledger `{}` has version {version}, and this scumble knows {newest}",
-                self.folder.display()
-            ))
-            .hint("use a newer scumble")
-            .into());
-        }
         if application != APPLICATION && (version != 0 || !empty) {
             let database = self.folder.join(DATABASE);
             return Err(Problem::new(format!("`{}` is not a ledger", database.display()))
                 .hint("name another folder with `ledger`")
                 .into());
         }
-        if version == newest {
-            return Ok(());
+        if version != 0 && version != VERSION {
+            return Err(other_version(&self.name(), version));
+        }
+        if version == VERSION || !make {
+            return Ok(version == VERSION);
         }
         self.lock(Duration::from_secs(60))?;
         // Somebody else may have been faster.
-        let (version, ..) = self.versions()?;
-        if version == 0 && begun(&self.folder) {
-            return Err(lost(&self.name()));
-        }
-        if version > 0 && version < newest {
-            let backup = self.folder.join(format!("{DATABASE}.version-{version}"));
-            fs::copy(self.folder.join(DATABASE), &backup).and_then(|_| File::open(&backup)?.sync_all()).map_err(
-                |e| Problem::new(format!("the ledger cannot be copied before it is changed: {}", crate::describe(&e))),
-            )?;
-        }
-        let result = self.run(|c| {
-            let change = c.unchecked_transaction()?;
-            for migration in MIGRATIONS.iter().skip(version as usize) {
-                change.execute_batch(migration)?;
-            }
-            change.execute_batch(&format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {newest}"))?;
-            change.commit()
-        });
+        let made = match self.versions()? {
+            (0, ..) if has_files(&self.folder) => Err(lost(&self.name())),
+            (0, ..) => self.run(|c| {
+                let change = c.unchecked_transaction()?;
+                change.execute_batch(SCHEMA)?;
+                let marks = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}");
+                change.execute_batch(&marks)?;
+                change.commit()
+            }),
+            _ => Ok(()),
+        };
         self.lock = None;
-        result
+        made.map(|()| true)
     }
 
     /// Version and mark of the database, and whether nothing is in it: of one moment, because somebody may be making it.
     fn versions(&self) -> Result<(i64, i64, bool), Problems> {
         self.run(|c| {
             c.busy_timeout(Duration::from_secs(10))?;
-            // Full: what was committed is on the disk.
-            c.execute_batch("PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF")?;
+            // Extra: what was committed is on the disk. With `FULL` the folder is not synced after the journal is
+            // removed, and a power cut may bring the journal back, which undoes the entry.
+            c.execute_batch("PRAGMA synchronous = EXTRA; PRAGMA trusted_schema = OFF")?;
             let moment = c.unchecked_transaction()?;
             let empty = moment.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |r| r.get(0))?;
             let version = moment.query_row("PRAGMA user_version", [], |r| r.get(0))?;
@@ -165,6 +145,12 @@ impl Store for Sqlite {
         Ok(got)
     }
 
+    fn holds(&mut self) -> Result<bool, Problems> {
+        let Some(file) = &self.lock else { return Ok(false) };
+        // Whoever removes the file lets others lock a new one.
+        Ok(durable::is_at(file, &self.folder.join("lock")))
+    }
+
     fn unlock(&mut self) -> Result<(), Problems> {
         self.lock = None;
         Ok(())
@@ -195,13 +181,8 @@ impl Store for Sqlite {
             return Ok(());
         }
         let path = self.unnamed(hash);
-        let write = || {
-            let mut file = File::create(&path)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            File::open(self.folder.join("kept"))?.sync_all()
-        };
-        write().map_err(|e| {
+        let written = durable::write(&path, bytes).and_then(|()| durable::sync_folder(&self.folder.join("kept")));
+        written.map_err(|e| {
             let _ = fs::remove_file(&path);
             Problem::new(format!("the ledger `{}` cannot be written: {}", self.name(), crate::describe(&e))).into()
         })
@@ -219,14 +200,10 @@ impl Store for Sqlite {
     }
 
     fn begun(&mut self) -> Result<bool, Problems> {
-        Ok(begun(&self.folder))
+        Ok(has_files(&self.folder))
     }
 
     fn tidy(&mut self, named: &HashSet<String>, forgotten: &HashSet<String>) -> Result<(), Problems> {
-        if !self.folder.join(BEGUN).exists() {
-            let _ =
-                fs::write(self.folder.join(BEGUN), "This ledger has entries. If its database is gone, restore it.\n");
-        }
         let Ok(files) = fs::read_dir(self.folder.join("kept")) else { return Ok(()) };
         for path in files.flatten().map(|f| f.path()) {
             let hash = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
@@ -268,10 +245,9 @@ fn attempt(file: &mut File, name: &str) -> Result<bool, Problems> {
     }
 }
 
-/// Whether there ever were entries: their files are kept only for them, and so is the mark.
-fn begun(folder: &Path) -> bool {
-    let kept = || fs::read_dir(folder.join("kept")).is_ok_and(|mut files| files.next().is_some());
-    folder.join(BEGUN).exists() || kept()
+/// Whether files are kept, as they are only for entries.
+fn has_files(folder: &Path) -> bool {
+    fs::read_dir(folder.join("kept")).is_ok_and(|mut files| files.next().is_some())
 }
 
 /// What is wrong with the database.

@@ -5,6 +5,9 @@ use scumble::problem::{Problem, Problems};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+/// Version of a ledger's tables, and of how its entries are chained.
+pub const VERSION: i64 = 3;
+
 /// A place that keeps a ledger. Everything that returns `Ok` is there after a power cut.
 pub trait Store {
     /// What messages call it.
@@ -16,6 +19,9 @@ pub trait Store {
 
     /// Tries to get the right to write.
     fn try_lock(&mut self) -> Result<bool, Problems>;
+
+    /// Whether the right to write is still ours: a server may have ended the session, or somebody removed the lock.
+    fn holds(&mut self) -> Result<bool, Problems>;
 
     /// Gives the right back.
     fn unlock(&mut self) -> Result<(), Problems>;
@@ -44,6 +50,25 @@ pub trait Store {
 pub fn held(name: &str, by: &str) -> Problems {
     Problem::new(format!("somebody else is publishing with the ledger `{name}`{by}"))
         .hint("wait until that is done; a release is judged against everything published before it")
+        .into()
+}
+
+/// A ledger of another version.
+pub fn other_version(name: &str, version: i64) -> Problems {
+    let message = format!("the ledger `{name}` has version {version}, and this scumble knows {VERSION}");
+    let hint = if version > VERSION {
+        "use a newer scumble"
+    } else {
+        "its entries can be changed without a trace: publish with the scumble that made it, or begin another ledger and \
+         record its releases there with `scumble ledger add`"
+    };
+    Problem::new(message).hint(hint).into()
+}
+
+/// Whoever has the right to write lost it.
+pub fn dispossessed(name: &str) -> Problems {
+    Problem::new(format!("the lock of the ledger `{name}` was lost while the release was made"))
+        .hint("nothing was published; publish again, so that the release is judged against what others added meanwhile")
         .into()
 }
 

@@ -11,7 +11,7 @@ const WRITE: Access = Access::Write { wait: Duration::ZERO, make: true };
 
 fn scratch() -> (TempDir, Whereabouts) {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let place = Whereabouts::new(folder.path(), "ledger", None);
+    let place = Whereabouts::new(folder.path(), "ledger", None, None);
     (folder, place)
 }
 
@@ -51,18 +51,6 @@ fn chain(place: &Whereabouts) -> Vec<Row> {
     }
     ledger.append(&Entry::Withdrawn { release: 4, at: now(), because: "lost".into() }).expect("it is added");
     ledger.rows().to_vec()
-}
-
-#[test]
-fn a_hash_is_what_everybody_can_compute() {
-    let body = r#"{"entry":"withdrawn","release":2,"at":"2026-01-01T00:00:00Z","because":"lost"}"#;
-    let entry = Entry::Withdrawn { release: 2, at: "2026-01-01T00:00:00Z".into(), because: "lost".into() };
-    assert_eq!(serde_json::to_string(&entry).expect("JSON"), body);
-    // printf '%064d\n1\n%s' 0 "$body" | sha256sum
-    assert_eq!(
-        Row::new(BEGINNING, 1, body.into()).hash,
-        "8e2e7cf2cf1cf0fce78f8c9feb7b0688ae8d07eaea40133bef6f27363d98eaba"
-    );
 }
 
 #[test]
@@ -264,14 +252,19 @@ proptest! {
     }
 }
 
-#[test]
-fn the_key_makes_what_it_always_made() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let path = folder.path().join("key");
+/// A key whose bytes are known.
+fn known_key(folder: &Path) -> Key {
+    let path = folder.join("key");
     let bytes: Vec<u8> = (0..32).collect();
     std::fs::write(&path, format!("scumble ledger key\n{}\n", hex(&bytes))).expect("a file");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("a mode");
-    let key = Key::open(&path, false).expect("a key");
+    Key::open(&path, "").expect("a key")
+}
+
+#[test]
+fn the_key_makes_what_it_always_made() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let key = known_key(folder.path());
     // HMAC-SHA-256 of every part behind its length: computed with another program.
     let ann = key.pseudonym("Ann");
     assert_eq!(format!("{ann:032x}"), "53105ca6a4128122005f256ff9d1903a");
@@ -279,4 +272,17 @@ fn the_key_makes_what_it_always_made() {
     assert_eq!(key.check(), "43981fe1426d7410");
     assert_eq!(key.pseudonym(" Ann "), ann);
     assert_ne!(key.tag(ann, "illnes", "sflu"), key.tag(ann, "illness", "flu"));
+}
+
+#[test]
+fn the_chain_is_what_the_key_makes_of_the_entries() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let body = r#"{"entry":"withdrawn","release":2,"at":"2026-01-01T00:00:00Z","because":"lost"}"#;
+    let entry = Entry::Withdrawn { release: 2, at: "2026-01-01T00:00:00Z".into(), because: "lost".into() };
+    assert_eq!(serde_json::to_string(&entry).expect("JSON"), body);
+    // The same, with the HMAC of "scumble" and "chain" as the key: computed with another program.
+    assert_eq!(
+        known_key(folder.path()).link("", 1, body),
+        "28c189d75b84a50d46965df6d880c4924c89ae9eecc93c40e6543d1d6cde5207"
+    );
 }

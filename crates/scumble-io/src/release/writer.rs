@@ -15,7 +15,6 @@ use crate::ledger::hex;
 use crate::levels::Coded;
 use crate::publisher::{Clock, Options};
 use crate::source::{Cell, Extract, Place};
-use crate::staging::Staging;
 use crate::write;
 use hashbrown::HashMap;
 use rayon::prelude::*;
@@ -65,17 +64,16 @@ struct Written<'a> {
 }
 
 impl Job<'_> {
-    /// Writes the release, reads it back, and says of it what was read.
-    pub fn write(&self, target: &Path, seed: u64, clock: &mut Clock) -> Result<ReadBack, Problems> {
+    /// Writes the release into a folder, reads it back, and says of it what was read.
+    pub fn write(&self, folder: &Path, seed: u64, clock: &mut Clock) -> Result<ReadBack, Problems> {
         let watcher = self.options.watcher;
-        let staging = Staging::begin(target, self.options.replace, &self.options.slot)?;
         watcher.phase("writing");
         let form = &self.made.form;
         let tables = matches!(form, Form::Anatomized(_)).then(|| Layout::new(self.extract));
         let layout = tables.as_ref().map_or(&self.extract.layout, |t| &t.records);
         let delimiter = self.extract.dialect.map_or(b',', |d| d.delimiter);
         let progress = |done, total| watcher.at(done, total);
-        let (name, path) = self.file(staging.path(), "data");
+        let (name, path) = self.file(folder, "data");
         let csv = (self.policy.format == Format::Csv).then_some(delimiter);
         let (file, plain) = if let (Some(engine), false) = (self.options.engine, self.extract.plain.is_empty()) {
             let mut stream = write::Stream::new(&path, self.extract, form, layout, csv)?;
@@ -91,7 +89,7 @@ impl Job<'_> {
         };
         let mut written = vec![Written { name, path, layout, file }];
         if let (Some(tables), Form::Anatomized(form)) = (&tables, form) {
-            let (name, path) = self.file(staging.path(), "sensitive");
+            let (name, path) = self.file(folder, "sensitive");
             let lines = tables.lines(self.extract, form);
             let file = match self.policy.format {
                 Format::Csv => lines.csv(&path, delimiter)?,
@@ -99,7 +97,7 @@ impl Job<'_> {
             };
             written.push(Written { name, path, layout: &tables.sensitive, file });
             if let Some(lines) = tables.counterfeit_lines(form) {
-                let (name, path) = self.file(staging.path(), "counterfeits");
+                let (name, path) = self.file(folder, "counterfeits");
                 let file = match self.policy.format {
                     Format::Csv => lines.csv(&path, delimiter)?,
                     Format::Parquet => lines.parquet(&path)?,
@@ -111,7 +109,7 @@ impl Job<'_> {
         for (column, rows) in manifest::shipped(self.policy, &self.made.release) {
             notes.push((manifest::taxonomy_path(&column), write_rows(&rows)));
         }
-        write_all(staging.path(), &notes)?;
+        write_all(folder, &notes)?;
         clock.lap("write");
         watcher.phase("checking what was written");
         let mut manifest = self.manifest(&written, delimiter);
@@ -122,7 +120,7 @@ impl Job<'_> {
                 let written = &written;
                 move || written.iter().try_for_each(sync)
             });
-            (self.read_back(staging.path(), &written, &manifest, &plain), sync.join())
+            (self.read_back(folder, &written, &manifest, &plain), sync.join())
         });
         if let Ok(Err(problems)) = synced {
             return Err(problems);
@@ -135,8 +133,7 @@ impl Job<'_> {
         notes.push((manifest::FILE.to_owned(), json + "\n"));
         let certificate = self.certificate(&written, &read, &manifest, &notes)?;
         let said = [notes.pop(), Some((certificate::FILE.to_owned(), certificate))];
-        write_all(staging.path(), &said.into_iter().flatten().collect::<Vec<_>>())?;
-        staging.commit()?;
+        write_all(folder, &said.into_iter().flatten().collect::<Vec<_>>())?;
         Ok(read)
     }
 

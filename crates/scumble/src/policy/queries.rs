@@ -43,6 +43,8 @@ pub struct Queries {
     pub ledger: Option<String>,
     /// The file of its key, as written.
     pub key: Option<String>,
+    /// The file in which its last entry is noted, as written.
+    pub head: Option<String>,
     /// Questions asked together, with their prices.
     pub ask: Vec<Asked>,
     /// The synthetic table to make.
@@ -132,7 +134,7 @@ impl<'a> Reader<'a> {
         let each = section.get("each").and_then(|_| self.limit(&section, "each"));
         let table = self.text_at(&section, "table").or_else(|| source.and_then(called));
         let ask = self.asked(&section);
-        let (ledger, key) = (self.ledger(root), self.text_at(root, "key"));
+        let (ledger, key, head) = (self.ledger(root), self.text_at(root, "key"), self.text_at(root, "head"));
         let synthetic = self.section(&section, "synthetic").and_then(|s| self.synthetic(&s, &columns));
         let recipients = self.texts_at(root, "recipients").unwrap_or_default();
         let (delimiter, quote) = (self.byte(root, "delimiter"), self.byte(root, "quote"));
@@ -151,6 +153,7 @@ impl<'a> Reader<'a> {
             each,
             ledger,
             key,
+            head,
             ask,
             synthetic,
         })

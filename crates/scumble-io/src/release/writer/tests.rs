@@ -71,6 +71,7 @@ fn published(folder: &Path, format: &str) -> PathBuf {
         picture: None,
         ledger: None,
         key: None,
+        head: None,
         wait: Duration::ZERO,
         repair: Repair::Off,
         exposed: None,
