@@ -57,7 +57,11 @@ pub fn query(folder: &Path, queries: &[Query], watcher: &dyn Watcher) -> Result<
     let mut answers = Vec::new();
     for query in queries {
         match estimate(query, &release) {
-            Ok((estimate, unknown)) => answers.push(Count { query: query.to_string(), estimate, unknown }),
+            Ok((estimate, unknown)) => {
+                // Of a value that is unknown any number of the suppressed records may be.
+                let estimate = unknown.is_empty().then_some(estimate);
+                answers.push(Count { query: query.to_string(), estimate, unknown });
+            }
             Err(problem) => problems.push(problem),
         }
     }
@@ -66,17 +70,14 @@ pub fn query(folder: &Path, queries: &[Query], watcher: &dyn Watcher) -> Result<
     Ok(Answered { version: VERSION, release: folder, rows: release.records(), answers, warnings })
 }
 
-/// What a recipient estimates, or the values that are unknown to her.
-fn estimate(query: &Query, release: &Release) -> Result<(Option<f64>, Vec<String>), Problem> {
-    let unknown = query.unknown_values(&release.quasi, &release.sensitive);
-    if !unknown.is_empty() {
-        return Ok((None, unknown));
-    }
-    let bound = query.bind(&release.quasi, &release.sensitive)?;
-    Ok((Some(bound.estimate(release)), unknown))
+/// What a recipient estimates of the values that she knows, and the values that are unknown to her.
+fn estimate(query: &Query, release: &Release) -> Result<(f64, Vec<String>), Problem> {
+    let mut known = query.clone();
+    let unknown = known.take_unknown(&release.quasi, &release.sensitive);
+    Ok((known.bind(&release.quasi, &release.sensitive)?.estimate(release), unknown))
 }
 
-/// How far the recipient's estimates are from the truth. What she cannot answer counts as answered with 0.
+/// How far the recipient's estimates are from the truth. Values that are unknown to her count as if nobody had them.
 pub(crate) fn errors_as_read(carried: &Carried, queries: &[Query]) -> Result<Option<Errors>, Problems> {
     let Some(made) = carried.made.as_ref().filter(|_| !queries.is_empty()) else { return Ok(None) };
     let mut table = Cow::Borrowed(&carried.extract.table);
@@ -91,7 +92,7 @@ pub(crate) fn errors_as_read(carried: &Carried, queries: &[Query]) -> Result<Opt
     let read = recipient::as_read(&release, &described, &[], &named)?;
     let error = |(query, truth): (&Query, &Bound)| -> Result<f64, Problem> {
         let (estimate, _) = estimate(query, &read)?;
-        Ok(relative_error(truth.count(&table), estimate.unwrap_or(0.0), table.records()))
+        Ok(relative_error(truth.count(&table), estimate, table.records()))
     };
     let all = queries.par_iter().zip(&bound).map(error).collect::<Result<Vec<f64>, Problem>>()?;
     Ok(Some(Errors::of(all)))

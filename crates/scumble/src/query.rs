@@ -305,15 +305,21 @@ impl Admitted {
 }
 
 impl Query {
-    /// The values that conditions name and these attributes do not know. A number or a date always has a place.
-    pub fn unknown_values(&self, quasi: &[Attribute], sensitive: &[Attribute]) -> Vec<String> {
+    /// Takes out of the conditions the values that these attributes do not know, and returns them. A number or a date
+    /// always has a place.
+    pub fn take_unknown(&mut self, quasi: &[Attribute], sensitive: &[Attribute]) -> Vec<String> {
         let mut unknown = Vec::new();
-        for condition in &self.conditions {
+        for condition in &mut self.conditions {
             let attribute = quasi.iter().chain(published(sensitive)).find(|a| a.name == condition.attribute);
-            let (Some(attribute), Test::In(values)) = (attribute, &condition.test) else { continue };
+            let (Some(attribute), Test::In(values)) = (attribute, &mut condition.test) else { continue };
             let has_places = matches!(attribute.taxonomy.scale(), Scale::Number { .. } | Scale::Date);
-            let is_unknown = |value: &&String| !has_places && named(&attribute.taxonomy, value).is_none();
-            unknown.extend(values.iter().filter(is_unknown).cloned());
+            values.retain(|value| {
+                let known = has_places || named(&attribute.taxonomy, value).is_some();
+                if !known {
+                    unknown.push(value.clone());
+                }
+                known
+            });
         }
         unknown
     }

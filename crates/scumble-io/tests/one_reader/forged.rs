@@ -66,7 +66,7 @@ fn forge(release: &Path, edit: impl Fn(&mut Value, &mut Value)) {
     write(release, "certificate.json", &certificate.to_string());
 }
 
-/// Whether `verify` and `check` both refuse.
+/// Whether `verify` refuses.
 fn refused(release: &Path) -> bool {
     verified(release).is_err() || verified(release).is_ok_and(|v| !v.holds)
 }
@@ -75,31 +75,24 @@ fn refused(release: &Path) -> bool {
 fn two_texts_are_two_classes() {
     let (_folder, release) = honest();
     let text = std::fs::read_to_string(release.join("data.csv")).unwrap();
-    let lines: Vec<String> = text
-        .lines()
-        .enumerate()
-        .map(|(i, line)| {
-            let mut cells: Vec<String> = line.split(',').map(str::to_owned).collect();
-            if i > 0 {
-                // All that is known lies between; `*` and these ranges mean the same, and say who is who.
-                (cells[0], cells[1]) = if i % 2 == 0 { ("*".into(), "*".into()) } else { ("20".into(), "*".into()) };
-            }
-            cells.join(",")
-        })
-        .collect();
-    write(&release, "data.csv", &(lines.join("\n") + "\n"));
-    forge(&release, |_, _| ());
-    let k = checked(&release, None, None).map(|c| (c.classes, c.k));
-    assert_eq!(k, Ok((2, 20)), "one value and the root over it alone are told apart");
-    assert!(refused(&release), "its figures are those of another table");
-    for other in ["020", "20.0", "[20, 20]", "[021, 22]"] {
-        write(
-            &release,
-            "data.csv",
-            &(lines.join("\n").replace("\n20,", &format!("\n{other},")).replacen(&format!("\n{other},"), "\n20,", 9)
-                + "\n"),
-        );
+    let rewrite = |age: &dyn Fn(usize) -> String| {
+        let mut lines = vec!["age,zip,dis,ward".to_owned()];
+        for (i, line) in text.lines().skip(1).enumerate() {
+            // A range has a comma too; what is behind it has none.
+            let rest: Vec<&str> = line.rsplitn(3, ',').collect();
+            lines.push(format!("{},*,{},{}", age(i), rest[1], rest[0]));
+        }
+        write(&release, "data.csv", &(lines.join("\n") + "\n"));
         forge(&release, |_, _| ());
+    };
+    rewrite(&|i| if i % 2 == 0 { "*".into() } else { "20".into() });
+    let k = checked(&release, None, None).map(|c| (c.classes, c.k));
+    assert_eq!(k, Ok((2, 20)), "a value and `*`, which nothing else is under, are told apart");
+    assert!(refused(&release), "its figures are those of another table");
+    // Texts that mean the same could say who is who.
+    for other in ["020", "20.0", "[20, 20]"] {
+        rewrite(&|i| if i % 2 == 0 { other.into() } else { "20".into() });
+        assert!(checked(&release, None, None).is_err(), "{other}");
         assert!(refused(&release), "{other}");
     }
 }

@@ -52,6 +52,8 @@ fn tables(folder: &Path, random: &mut ChaCha8Rng) {
 /// A value of a required parameter that is easily kept.
 fn lenient(model: &str, p: &Parameter) -> String {
     match p.kind {
+        // Of what an adversary knows the least, of what is asked a little.
+        Kind::Count(least) if ["privacy-skyline", "negation-robustness"].contains(&model) => least.to_string(),
         Kind::Count(least) => least.max(2).to_string(),
         Kind::Number(_, Some(_)) => "0.9".into(),
         Kind::Number(..) => "3".into(),
@@ -108,11 +110,11 @@ fn what_is_certified_is_what_is_measured() {
         }
     }
     assert!(wrong.is_empty(), "{} cases, the first:\n{}", wrong.len(), wrong[0]);
-    // The law says nothing of models that were never published.
-    for (entry, n) in MODELS.iter().zip(published) {
-        let needs_more = ["personalized-privacy", "ff-anonymity"].contains(&entry.name);
-        assert!(n > 0 || needs_more, "`{}` was never published", entry.name);
-    }
+    // The law says nothing of models that were never published. Those that are left out need columns of their own.
+    let needs_more = ["personalized-privacy", "ff-anonymity"];
+    let never = MODELS.iter().zip(published).filter(|(entry, n)| *n == 0 && !needs_more.contains(&entry.name));
+    let never: Vec<&str> = never.map(|(entry, _)| entry.name).collect();
+    assert!(never.is_empty(), "never published: {never:?}");
 }
 
 /// Whether a release was made; an error if its figures are not the same for everybody.
