@@ -7,8 +7,8 @@ use crate::ledger::{
     Verdict, Whereabouts, folded_pseudonyms, hex, machine, now, pseudonyms, write_places, write_pseudonyms,
 };
 use crate::publisher::Watcher;
-use crate::release::manifest;
 use crate::release::reader;
+use crate::release::{folder, manifest};
 use crate::source::to_register;
 use scumble::attack::{In, Knowledge, Membership, Scene};
 use scumble::catalogue::did_you_mean;
@@ -339,7 +339,10 @@ fn in_place(r: &Recorded, all: &[Recorded], answer: &mut Verified) {
         answer.warnings.push(format!("`{}` is no longer where it was written", d.name));
         return;
     };
-    let same = |(file, hash): &(&str, &str)| columns::sha256(&folder.join(file)).is_ok_and(|found| found == *hash);
+    let same = |(name, hash): &(&str, &str)| {
+        let found = folder::file(folder, name).and_then(|path| columns::sha256(&path));
+        found.is_ok_and(|found| found == *hash)
+    };
     if manifest.id.as_deref() != Some(&d.id) {
         answer.warnings.push(format!("another release is where `{}` was written", d.name));
     } else if manifest::sha256(folder).ok() == r.sha256 && manifest.files().iter().all(same) {

@@ -470,7 +470,7 @@ pub fn read_options(m: &Manifest) -> ReadOptions {
 
 /// The hash of the manifest of a release's folder.
 pub fn sha256(folder: &Path) -> Result<String, Problems> {
-    crate::columns::sha256(&folder.join(FILE))
+    crate::columns::sha256(&folder::file(folder, FILE)?)
 }
 
 /// Reads the manifest of a release's folder.
