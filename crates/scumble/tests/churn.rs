@@ -50,9 +50,12 @@ fn table(people: &[&Person], past: Option<(Vec<PastGroup>, Vec<u32>)>) -> Table 
     }
 }
 
-/// What `mondrian` makes of a table under 2-anonymity: the class of every person, what each class shows, and its notes.
+/// The class of every person, what each class shows, and the number of notes.
+type Publication = (Vec<u32>, Vec<Vec<(u32, u64)>>, usize);
+
+/// What `mondrian` makes of a table under 2-anonymity.
 /// People who are alike in everything take the places of their row in turn.
-fn publish(table: &Table, rows: &[u32], keep: &str) -> Option<(Vec<u32>, Vec<Vec<(u32, u64)>>, usize)> {
+fn publish(table: &Table, rows: &[u32], keep: &str) -> Option<Publication> {
     let entry = MODELS.iter().find(|e| e.name == "k-anonymity").expect("is in the catalogue");
     let parameters = Parameters::read(entry.name, entry.parameters, &given(&[("k", "2")])).expect("a count");
     let model = (entry.build)(&parameters).expect("k = 2");

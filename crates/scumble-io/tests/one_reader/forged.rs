@@ -97,13 +97,16 @@ fn two_texts_are_two_classes() {
     }
 }
 
+/// Rewrites manifest and certificate.
+type Edit<'a> = dyn Fn(&mut Value, &mut Value) + 'a;
+
 #[test]
 fn claims_are_those_of_the_manifest_and_can_be_checked() {
     let more = json!({ "name": "t-closeness", "attribute": "dis", "parameters": { "t": "0.01", "distance": "equal" },
         "holds": true, "measured": { "value": 0.001, "exact": "1/1000" } });
     let register = json!({ "name": "k-map", "parameters": { "k": "5", "register": "people.csv" },
         "holds": true, "measured": { "value": 5.0, "exact": "5" } });
-    let edits: [&dyn Fn(&mut Value, &mut Value); 7] = [
+    let edits: [&Edit<'_>; 7] = [
         &|_, c| c["models"][0]["parameters"]["k"] = json!("30"),
         &|_, c| c["models"][0]["measured"] = json!({ "value": 30.0, "exact": "30" }),
         &|m, c| {

@@ -569,8 +569,7 @@ fn what_cannot_be_met_names_the_attribute() {
         let entry = scumble::catalogue::ALGORITHMS.iter().find(|e| e.name == name).expect("is there");
         let parameters = Parameters::read(name, entry.parameters, &BTreeMap::new()).expect("defaults");
         let algorithm = (entry.build)(&parameters).expect("defaults");
-        let refusal =
-            algorithm.anonymize(&table, &Goal::new(&table, &goal), 0, &|_, _| true).err().expect("infeasible");
+        let refusal = algorithm.anonymize(&table, &Goal::new(&table, &goal), 0, &|_, _| true).expect_err("infeasible");
         assert!(refusal.0[0].message.contains("shows nothing of `Income`"), "{name}: {}", refusal.0[0]);
     }
 }
