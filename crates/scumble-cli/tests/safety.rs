@@ -682,3 +682,21 @@ fn parquet_and_arrow_in_and_out() {
         assert!(text.starts_with("error: ") && !text.contains("panicked"), "{text}");
     }
 }
+
+#[test]
+fn minimality_writes_what_it_finds_about_everybody() {
+    let policy = "source = \"data.csv\"\nledger = false\n[attributes]\nname = { role = \"identifier\", person = true }\n\
+                  age = { role = \"quasi-identifier\", taxonomy = { number = true } }\ns = \"sensitive\"\n\
+                  [[models]]\nname = \"k-anonymity\"\nk = 2\n[algorithm]\nname = \"mondrian\"\n[release]\nto = \"r\"\n";
+    let place = Place::new("name,age,s\nann,20,flu\nbob,21,flu\ncid,30,hiv\ndan,31,flu\n", policy);
+    place.expect(0, &["attack", "minimality", "--policy", "policy.toml", "--people", "everybody.csv"]);
+    let by = "by the worlds that make this release again";
+    let told = place.read("everybody.csv");
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines[0], "attack,row,name,risk,estimator,certain,values");
+    assert_eq!(lines[1], format!("minimality,1,ann,1.000000,{by},yes,flu 1.000000"));
+    assert_eq!(lines[3], format!("minimality,3,cid,0.500000,{by},no,flu 0.500000; hiv 0.500000"));
+    assert_eq!(lines.len(), 5);
+    // What it makes no use of is refused rather than ignored.
+    place.expect(2, &["attack", "minimality", "--policy", "policy.toml", "--register", "data.csv"]);
+}
