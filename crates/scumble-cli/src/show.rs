@@ -346,6 +346,7 @@ fn exposure(e: &Exposure) -> String {
             let about = value.map_or(String::new(), |v| format!(" in {v}"));
             format!("belief{about} rises from {:.4} to {:.4}", e.before, e.after)
         }
+        ("response", _) => format!("ε of randomized responses rises from {:.4} to {:.4}", e.before, e.after),
         (_, _) if e.before == 0.0 => format!("{} possible values", e.after),
         (_, _) => format!("{} possible values, before {}", e.after, e.before),
     };

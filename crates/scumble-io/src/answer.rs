@@ -160,6 +160,9 @@ pub struct Passage {
     /// Whose belief it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<&'static str>,
+    /// The largest ε that randomized responses about one person add up to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<f64>,
     /// By confidence in per cent: the share of the release's people of whom it is reached newly.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pvp: BTreeMap<String, f64>,
@@ -204,7 +207,7 @@ impl Limits {
 /// People whom a release would expose.
 #[derive(Clone, Debug, Serialize)]
 pub struct Exposure {
-    /// What would be known: `certain`, `candidates`, `posterior` or `intersection`.
+    /// What would be known: `certain`, `candidates`, `posterior`, `intersection` or `response`.
     pub what: &'static str,
     /// Who, as `row 17` of the extract.
     pub who: Vec<String>,
@@ -239,13 +242,14 @@ impl Exposure {
                 What::Posterior => "posterior",
                 What::Intersection => "intersection",
                 What::Undecided => "undecided",
+                What::Response => "response",
             },
             who: b.people.iter().take(most).map(|&p| (memory.name)(p)).collect(),
             people: b.people.len() as u64,
             before: b.before,
             after: b.after,
             releases: b.reason.iter().flat_map(|r| r.releases.iter().map(name)).collect(),
-            value: b.value.filter(|_| show_values).map(|v| memory.values[v as usize].clone()),
+            value: b.value.filter(|_| show_values).map(|v| memory.value(v)),
             because: b.reason.iter().filter(|_| show_values).flat_map(|r| r.sentences.clone()).collect(),
         }
     }
@@ -272,6 +276,7 @@ impl Passage {
             fewest: seen.fewest,
             strongest: seen.strongest.0,
             by: seen.strongest.1.map(Panelist::name),
+            response: seen.response,
             pvp: seen.pvp.iter().map(|&(c, share)| (percent(c), share)).collect(),
             exposed: seen.exposed(),
             people_exposed: seen.breaches.iter().take(TOLD).map(exposure).collect(),
@@ -317,6 +322,7 @@ impl From<&Passage> for Verdict {
             fewest: p.fewest,
             strongest: p.strongest,
             by: p.by.unwrap_or("").to_owned(),
+            response: p.response,
             pvp: p.pvp.clone(),
         }
     }

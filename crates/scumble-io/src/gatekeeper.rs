@@ -5,21 +5,27 @@ use crate::answer::{Passage, Published, Reason, Record, exposed_lines};
 use crate::headroom::Left;
 use crate::ledger::Key;
 use crate::ledger::{
-    Access, Comparison, Counts, Described, Entry, Groups, Kept, Ledger, New, Place, Recollection, Verdict, Whereabouts,
-    folded_pseudonyms, hex, machine, now, pseudonyms, write_pseudonyms,
+    Access, Comparison, Counts, Described, Entry, Groups, Kept, Label, Ledger, New, Place, Pseudonym, Recollection,
+    Shown, Shows, Verdict, Whereabouts, folded_pseudonyms, hex, machine, now, observed, pseudonyms, write_pseudonyms,
 };
 use crate::publisher::Options;
 use crate::source::{Extract, Place as Column};
 use crate::staging;
 use crate::write::Rows;
+use hashbrown::HashMap;
 use scumble::attack::{ATTACKS, In, Knowledge, Membership, Scene};
 use scumble::catalogue::Parameters;
+use scumble::class::{EquivalenceClass, Run};
+use scumble::exact::Ratio;
+use scumble::freeform::{Specification, sensitivity};
 use scumble::gate::{Gate, Memory, Panelist, Seen, Strongest, judge};
-use scumble::policy::{Difference, Policy};
+use scumble::perturb::decimals;
+use scumble::policy::{AttributePolicy, Difference, Policy};
 use scumble::problem::{Problem, Problems};
 use scumble::publish::Made;
 use scumble::register::{Register, RegisterColumn};
-use scumble::table::{Attribute, published};
+use scumble::release::{Release, Shape};
+use scumble::table::{Attribute, Role, published};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -123,7 +129,6 @@ impl Gatekeeper {
 
     /// Reads what the ledger remembers of the policy's sensitive attributes.
     pub fn remember(&mut self, policy: &Policy, options: &Options<'_>) -> Result<(), Problems> {
-        let attributes: Vec<String> = policy.sensitive().map(|a| a.name.clone()).collect();
         let persons = policy.attributes.iter().any(|a| a.person);
         let Some(ledger) = &mut self.ledger else {
             // Nothing was published yet; the gate may still look at the release alone.
@@ -135,7 +140,15 @@ impl Gatekeeper {
         if persons {
             options.watcher.phase("reading the ledger");
             let progress = |done, total| options.watcher.at(done, total);
-            self.recollection = Some(Recollection::load(ledger, &attributes, &policy.history, &progress)?);
+            // What an earlier release protected stays protected, whatever its role is now.
+            let earlier: Vec<String> = ledger
+                .given()
+                .flat_map(|r| &r.described.attributes)
+                .map(|a| policy.history.column_now(a).to_owned())
+                .collect();
+            let shown = policy.attributes.iter().filter(|a| protects(a) || shows(a) && earlier.contains(&a.name));
+            let attributes: Vec<String> = shown.map(|a| a.name.clone()).collect();
+            self.recollection = Some(Recollection::load(ledger, attributes, &policy.history, &progress)?);
         } else if ledger.given().next().is_some() {
             self.warnings.push(
                 "no column says `person = true`: what this release reveals together with earlier ones is not known"
@@ -159,9 +172,8 @@ impl Gatekeeper {
         let people = pseudonyms(recollection.key(), persons);
         let table = &extract.table;
         let attributes = table.published_sensitive();
-        let leaf = |i: usize, record: usize| table.sensitive_codes[i][extract.row_of[record] as usize];
         let tags: Vec<Vec<u32>> =
-            attributes.iter().enumerate().map(|(i, a)| recollection.tags(&people, a, |r| leaf(i, r))).collect();
+            (0..attributes.len()).map(|i| sensitive_tags(recollection, &people, extract, i)).collect();
         let values = |(i, a): (usize, &'_ Attribute)| -> BTreeSet<String> {
             let codes: BTreeSet<u32> = table.sensitive_codes[i].iter().copied().collect();
             codes.into_iter().map(|code| a.taxonomy.leaf(code).to_owned()).collect()
@@ -180,7 +192,7 @@ impl Gatekeeper {
     }
 
     /// Remembers a release as if it were published.
-    pub fn imagine(&mut self, new: &New<'_>) {
+    pub fn imagine(&mut self, new: New<'_>) {
         if let Some(recollection) = &mut self.recollection {
             recollection.imagine(new);
         }
@@ -195,8 +207,8 @@ impl Gatekeeper {
     pub fn left(&self, new: &New<'_>) -> Result<Vec<Left>, Problems> {
         let Some(recollection) = &self.recollection else { return Ok(Vec::new()) };
         let mut all = Vec::new();
-        for (i, attribute) in published(&new.release.sensitive).iter().enumerate() {
-            let left = scumble::gate::left(&recollection.memory(new, i).0)?;
+        for attribute in published(&new.release.sensitive) {
+            let left = scumble::gate::left(&recollection.memory(new, &attribute.name).0)?;
             all.extend(left.into_iter().map(|(values, people)| Left {
                 attribute: attribute.name.clone(),
                 values,
@@ -224,15 +236,12 @@ impl Gatekeeper {
         let persons = extract.persons.as_ref()?;
         let people = pseudonyms(recollection.key(), persons);
         let groups = Rows::new(extract, &made.form, &extract.layout, seed).class_of();
-        let attributes = published(&extract.table.sensitive);
-        let of = |(i, attribute): (usize, &Attribute)| {
-            let code = |record: usize| extract.table.sensitive_codes[i][extract.row_of[record] as usize];
-            recollection.tags(&people, attribute, code)
-        };
-        let tags = attributes.iter().enumerate().map(of).collect();
-        let name = name_of(target);
-        let recipients = policy.recipients.clone();
-        Some(New { name, recipients, release: &made.release, people, groups, tags, persons })
+        let protected = |a: &&AttributePolicy| protects(a) || shows(a) && recollection.protector(&a.name).is_some();
+        let columns = policy.attributes.iter().filter(protected);
+        let showing = Showing { recollection, policy, extract, made, people: &people, groups: &groups };
+        let (shows, tags) = showing.shows(columns);
+        let (name, recipients) = (name_of(target), policy.recipients.clone());
+        Some(New { name, recipients, release: &made.release, shows, people, groups, tags, persons })
     }
 
     /// Lets every adversary put the release together with what she has: whether it may pass, the records of the extract whose
@@ -246,6 +255,12 @@ impl Gatekeeper {
         answer: &mut Published,
     ) -> Result<(bool, Vec<u32>, Vec<Sight>), Problems> {
         let (mut passes, mut records) = (true, Vec::new());
+        for column in self.in_the_open(gate, new) {
+            passes = false;
+            let message = format!("`{column}` is protected, and a release of this form shows every record's own value");
+            let hint = "make it `sensitive` or an `identifier`, or publish by an algorithm that generalizes";
+            answer.reasons.push(Reason { message, hint: Some(hint.into()) });
+        }
         let sights = self.see(gate, extract, new, options)?;
         for sight @ Sight { memory, number_of, seen } in &sights {
             for seen in seen {
@@ -263,6 +278,19 @@ impl Gatekeeper {
         Ok((passes, records, sights))
     }
 
+    /// Protected columns that stand among the quasi-identifiers or pass through, in a release that does not generalize: what
+    /// it shows of them is no region that could be judged.
+    fn in_the_open<'a>(&self, gate: &Gate, new: &'a New<'_>) -> Vec<&'a str> {
+        let Some(recollection) = self.recollection.as_ref().filter(|_| new.release.shape != Shape::Regions) else {
+            return Vec::new();
+        };
+        if !gate.written && recollection.shared(&new.people) == 0 {
+            return Vec::new();
+        }
+        let columns = new.shows.attributes.iter().zip(&new.shows.shown);
+        columns.filter(|(_, shown)| shown.role != "sensitive").map(|(name, _)| name.as_str()).collect()
+    }
+
     /// What everybody learns, attribute by attribute; nothing where there is nothing to judge.
     fn see(
         &self,
@@ -277,14 +305,15 @@ impl Gatekeeper {
             return Ok(sights);
         }
         options.watcher.phase("attacking it together with earlier releases");
-        for (i, attribute) in published(&new.release.sensitive).iter().enumerate() {
-            let (memory, number_of) = recollection.memory(new, i);
-            let definetti = gate.panel.contains(&Panelist::DeFinetti).then(|| {
-                let beliefs = definetti(extract, new, &attribute.name)?;
+        for attribute in recollection.judged(new) {
+            let (memory, number_of) = recollection.memory(new, &attribute);
+            let asked = gate.panel.contains(&Panelist::DeFinetti);
+            let learns = published(&new.release.sensitive).iter().any(|a| a.name == attribute);
+            let definetti = (asked && learns).then(|| {
+                let beliefs = definetti(extract, new, &attribute)?;
                 let mut strongest: Strongest = vec![(0, 0.0); memory.people];
                 for (record, belief) in beliefs.into_iter().enumerate() {
-                    let code = |text: &String| memory.values.iter().position(|v| v == text).map(|v| v as u32);
-                    if let Some((code, p)) = belief.and_then(|(text, p)| Some((code(&text)?, p))) {
+                    if let Some((code, p)) = belief.and_then(|(text, p)| Some((memory.find(&text)?, p))) {
                         strongest[number_of[record] as usize] = (code, p);
                     }
                 }
@@ -321,10 +350,12 @@ impl Gatekeeper {
         let members = new.map(|n| ledger.keep(&n.members().write()?)).transpose()?;
         let folded = new.map(|n| folded_pseudonyms(ledger.key(), n.persons));
         let folded = folded.map(|people| ledger.keep(&write_pseudonyms(&people)?)).transpose()?;
+        let unnamed = new.is_none().then(|| unnamed(&made.release));
+        let shows = new.map(|n| &n.shows).or(unnamed.as_ref()).ok_or_else(|| Problem::new("nothing is shown"))?;
         let kept = Kept {
             members,
-            groups: ledger.keep(&Groups::of(&made.release).write()?)?,
-            counts: ledger.keep(&Counts::write(&Counts::of(&made.release))?)?,
+            groups: ledger.keep(&shows.groups.write()?)?,
+            counts: ledger.keep(&Counts::write(&shows.tables, shows.attributes.len())?)?,
             places: None,
             folded,
         };
@@ -341,7 +372,8 @@ impl Gatekeeper {
             method: policy.algorithm.name.into(),
             rows: answer.rows,
             suppressed: answer.suppressed,
-            attributes: published(&made.release.sensitive).iter().map(|a| a.name.clone()).collect(),
+            attributes: shows.attributes.clone(),
+            shown: if shows.shown.iter().all(|s| *s == Shown::sensitive()) { Vec::new() } else { shows.shown.clone() },
             kept,
             models: answer.models.iter().map(|m| m.public()).collect(),
             gate: answer.gate.iter().map(Verdict::from).collect(),
@@ -380,6 +412,205 @@ impl Gatekeeper {
 
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Whether a column has values that are protected.
+fn protects(a: &AttributePolicy) -> bool {
+    a.role == Role::Sensitive || a.role == Role::Freeform && a.freeform.as_ref().is_some_and(Specification::guards)
+}
+
+/// Whether a column is published in any form.
+fn shows(a: &AttributePolicy) -> bool {
+    !matches!(a.role, Role::Identifier | Role::Guard)
+}
+
+/// What a release shows of its sensitive attributes, if no column names persons.
+fn unnamed(release: &Release) -> Shows {
+    let attributes: Vec<String> = published(&release.sensitive).iter().map(|a| a.name.clone()).collect();
+    Shows {
+        shown: vec![Shown::sensitive(); attributes.len()],
+        tables: (0..attributes.len()).map(|i| Counts::of(release, i)).collect(),
+        attributes,
+        groups: Groups::of(release),
+        leaves: HashMap::new(),
+    }
+}
+
+/// The tags of everybody's true value of a sensitive attribute: before it was changed.
+fn sensitive_tags(recollection: &Recollection, people: &[Pseudonym], extract: &Extract, at: usize) -> Vec<u32> {
+    let (attribute, codes) = (&extract.table.sensitive[at], &extract.table.sensitive_codes[at]);
+    match extract.truth.iter().find(|(name, _)| *name == attribute.name) {
+        Some((name, truth)) => recollection.tags(people, name, |i| truth.values[truth.codes[i] as usize].as_str()),
+        None => {
+            recollection.tags(people, &attribute.name, |i| attribute.taxonomy.leaf(codes[extract.row_of[i] as usize]))
+        }
+    }
+}
+
+/// What is needed to say what a new release shows.
+struct Showing<'a> {
+    recollection: &'a Recollection,
+    policy: &'a Policy,
+    extract: &'a Extract,
+    made: &'a Made,
+    people: &'a [Pseudonym],
+    groups: &'a [u32],
+}
+
+impl Showing<'_> {
+    /// What the release shows of protected columns, and the tags of true values.
+    fn shows<'b>(&self, columns: impl Iterator<Item = &'b AttributePolicy>) -> (Shows, Vec<Vec<u32>>) {
+        let release = &self.made.release;
+        let mut shows = Shows {
+            attributes: Vec::new(),
+            shown: Vec::new(),
+            groups: Groups::of(release),
+            tables: Vec::new(),
+            leaves: HashMap::new(),
+        };
+        let (mut tags, mut tabled) = (Vec::new(), Vec::new());
+        let (mut values, mut codes): (Vec<Vec<String>>, Vec<Vec<u32>>) = (Vec::new(), Vec::new());
+        let mut labels = Vec::new();
+        for a in columns {
+            let Some(cell) = self.extract.layout.iter().find(|c| c.name == a.name) else { continue };
+            let at = shows.attributes.len();
+            tags.push(self.tags(a, cell.place));
+            let mut shown = self.shown(a);
+            let regions = release.shape == Shape::Regions;
+            match cell.place {
+                Column::Sensitive(i) => {
+                    let taxonomy = &self.extract.table.sensitive[i].taxonomy;
+                    values.push((0..taxonomy.leaves() as u32).map(|leaf| taxonomy.leaf(leaf).to_owned()).collect());
+                    let of = &self.extract.table.sensitive_codes[i];
+                    codes.push(self.extract.row_of.iter().map(|&row| of[row as usize]).collect());
+                    tabled.push(at);
+                }
+                Column::Quasi(i) if regions => {
+                    let (texts, code_of) = self.labels(i, &mut shows.leaves);
+                    values.push(texts);
+                    let code = |&g: &u32| if g == New::NOWHERE { 0 } else { code_of[g as usize] };
+                    codes.push(self.groups.iter().map(code).collect());
+                    tabled.push(at);
+                    labels.push(i);
+                }
+                Column::Plain(i) if regions => {
+                    let column = &self.extract.plain[i];
+                    let missing = |v: &str| self.policy.missing.iter().any(|m| m == v);
+                    let text = |v: &str| if missing(v) { String::new() } else { v.to_owned() };
+                    values.push(column.values.iter().map(text).collect());
+                    codes.push(column.codes.clone());
+                    tabled.push(at);
+                }
+                _ => {}
+            }
+            if a.role == Role::Freeform {
+                shown.guarded = self.guarded(a, cell.place, &mut shows.leaves);
+            }
+            shows.attributes.push(a.name.clone());
+            shows.shown.push(shown);
+        }
+        shows.groups.rest = self.rest(&labels);
+        shows.tables = match (&tabled[..], shows.attributes.len()) {
+            ([], _) => Vec::new(),
+            // Counted already, and with the values that stand for nobody.
+            ([at], _) if shows.shown[*at].role == "sensitive" => {
+                let mut only = Counts::of(release, 0);
+                only.columns = vec![*at];
+                vec![only]
+            }
+            _ => vec![Counts::of_rows(tabled, values, &codes, self.groups, release.classes.len())],
+        };
+        (shows, tags)
+    }
+
+    fn shown(&self, a: &AttributePolicy) -> Shown {
+        let role = Role::ALL.iter().find(|(_, role)| *role == a.role).map_or("", |(name, _)| name);
+        let truth = self.extract.truth.iter().find(|(name, _)| *name == a.name);
+        let change = self.extract.perturbed.iter().find(|(name, _)| *name == a.name);
+        Shown {
+            role: role.into(),
+            perturbed: a.perturb.iter().map(|step| (step.name().into(), step.parameter())).collect(),
+            decimals: truth.map_or(0, |(_, texts)| decimals(texts.values.iter().map(String::as_str))),
+            epsilon: change.and_then(|(_, change)| change.epsilon),
+            guarded: Vec::new(),
+        }
+    }
+
+    /// The tags of everybody's true value: before it was changed.
+    fn tags(&self, a: &AttributePolicy, place: Column) -> Vec<u32> {
+        let Extract { table, row_of, plain, truth, .. } = self.extract;
+        let (recollection, people, name) = (self.recollection, self.people, a.name.as_str());
+        if let Some((_, truth)) = truth.iter().find(|(name, _)| *name == a.name) {
+            return recollection.tags(people, name, |i| truth.values[truth.codes[i] as usize].as_str());
+        }
+        match place {
+            Column::Sensitive(at) => sensitive_tags(recollection, people, self.extract, at),
+            Column::Quasi(at) => {
+                let (taxonomy, codes) = (&table.quasi[at].taxonomy, &table.quasi_codes[at]);
+                recollection.tags(people, name, |i| taxonomy.leaf(codes[row_of[i] as usize]))
+            }
+            Column::Plain(at) => {
+                let (column, missing) = (&plain[at], &self.policy.missing);
+                recollection.tags(people, name, |i| {
+                    let text = column.values.get(column.codes[i]);
+                    if missing.iter().any(|m| m == text) { "" } else { text }
+                })
+            }
+            Column::Group | Column::Count => Vec::new(),
+        }
+    }
+
+    /// The labels of a column, and which of them each class has.
+    fn labels(&self, column: usize, leaves: &mut HashMap<String, String>) -> (Vec<String>, Vec<u32>) {
+        let release = &self.made.release;
+        let mut texts: Vec<String> = Vec::new();
+        let mut known: HashMap<Run, u32> = HashMap::new();
+        let least = self.observable();
+        let mut code_of = Vec::with_capacity(release.classes.len());
+        for class in &release.classes {
+            let run = class.region[column];
+            code_of.push(*known.entry(run).or_insert_with(|| {
+                texts.push(Label::of(self.recollection.key(), &release.quasi[column], run, least, leaves).write());
+                texts.len() as u32 - 1
+            }));
+        }
+        (texts, code_of)
+    }
+
+    /// How observable a value of a freeform column must be to be known to an adversary.
+    fn observable(&self) -> Ratio {
+        let asked = self.policy.requirements.iter().filter_map(|r| r.model.freeform());
+        asked.map(|thresholds| thresholds.observability).min().unwrap_or(Ratio::whole(0))
+    }
+
+    /// What each class shows in the other columns, if some are protected.
+    fn rest(&self, protected: &[usize]) -> Vec<String> {
+        let release = &self.made.release;
+        if protected.is_empty() {
+            return Vec::new();
+        }
+        let least = self.observable();
+        let rest = |class: &EquivalenceClass| {
+            let columns = release.quasi.iter().zip(&class.region).enumerate();
+            let others = columns.filter(|(i, _)| !protected.contains(i));
+            others.map(|(_, (a, &run))| observed(a, run, least)).collect::<Vec<String>>().join(" · ")
+        };
+        release.classes.iter().map(rest).collect()
+    }
+
+    /// The values of a freeform column that are sensitive.
+    fn guarded(&self, a: &AttributePolicy, place: Column, leaves: &mut HashMap<String, String>) -> Vec<String> {
+        let Column::Quasi(at) = place else { return Vec::new() };
+        let attribute = &self.extract.table.quasi[at];
+        let sensitive = |leaf: &u32| sensitivity(attribute, Run::new(*leaf, *leaf)).num() > 0;
+        let mut guarded = Vec::new();
+        for leaf in (0..attribute.taxonomy.leaves() as u32).filter(sensitive) {
+            let text = attribute.taxonomy.leaf(leaf);
+            guarded.push(self.recollection.key().value(&a.name, text));
+            leaves.insert(self.recollection.key().value(&a.name, text), text.to_owned());
+        }
+        guarded
+    }
 }
 
 /// A release is called by the name of its folder.

@@ -162,7 +162,7 @@ fn room(
             room.cohorts = cohorts(&extract, &exposed);
             return Ok(room);
         }
-        keeper.imagine(&new);
+        keeper.imagine(new);
         room.releases += 1;
     }
     Ok(room)

@@ -16,16 +16,18 @@ mod head;
 mod key;
 mod memory;
 mod postgres;
+mod shows;
 mod spelling;
 mod sqlite;
 mod store;
 
-pub use entry::{Described, Entry, Kept, Place, Row, Verdict, hex};
+pub use entry::{Described, Entry, Kept, Place, Row, Shown, Verdict, hex};
 pub(crate) use files::label;
 pub use files::{Counts, Groups, Members, read_places, write_places, write_pseudonyms};
 pub use head::Head;
 pub use key::{Key, Pseudonym};
 pub(crate) use memory::{Added, New, Recollection, pseudonyms};
+pub(crate) use shows::{Label, Shows, observed};
 pub(crate) use spelling::{Comparison, folded_pseudonyms};
 
 use crate::dp::purse::{Line, Paid};

@@ -454,6 +454,7 @@ pub fn add(place: &Whereabouts, from: &Elsewhere<'_>) -> Result<Noted, Problems>
     let told = manifest::read(&from.release).ok();
     let recipients = from.recipients.clone().or(told.as_ref().map(|m| m.recipients.clone())).unwrap_or_default();
     warnings.extend(unknown_attributes(&ledger, &attributes));
+    let tables: Vec<Counts> = (0..attributes.len()).map(|i| Counts::of(&release, i)).collect();
     let added = Added {
         name: &name,
         recipients: &recipients,
@@ -461,7 +462,7 @@ pub fn add(place: &Whereabouts, from: &Elsewhere<'_>) -> Result<Noted, Problems>
         members: members.clone(),
         places: places.clone(),
         groups: groups.clone(),
-        counts: Counts::of(&release),
+        tables: tables.clone(),
     };
     from.watcher.phase("attacking it together with other releases");
     let exposed = exposed(&mut ledger, added)?;
@@ -469,7 +470,7 @@ pub fn add(place: &Whereabouts, from: &Elsewhere<'_>) -> Result<Noted, Problems>
     let kept = Kept {
         members: Some(ledger.keep(&members.write()?)?),
         groups: ledger.keep(&groups.write()?)?,
-        counts: ledger.keep(&Counts::write(&Counts::of(&release))?)?,
+        counts: ledger.keep(&Counts::write(&tables, attributes.len())?)?,
         places: Some(ledger.keep(&write_places(&places)?)?),
         folded: Some(folded),
     };
@@ -490,6 +491,7 @@ pub fn add(place: &Whereabouts, from: &Elsewhere<'_>) -> Result<Noted, Problems>
         rows: release.records(),
         suppressed: told.as_ref().map_or(0, |m| m.suppressed),
         attributes,
+        shown: Vec::new(),
         kept,
         models: told.map_or_else(Vec::new, |m| m.models),
         gate: Vec::new(),
@@ -527,7 +529,7 @@ const OTHERS: &str = "nothing was added; the people may be others than those in 
 /// other, because then nothing could be published any more.
 fn exposed(ledger: &mut Ledger, added: Added<'_>) -> Result<Vec<Exposed>, Problems> {
     let (name, attributes) = (added.name.to_owned(), added.attributes.to_vec());
-    let mut recollection = Recollection::load(ledger, &attributes, &HistoryPolicy::default(), &|_, _| ())?;
+    let mut recollection = Recollection::load(ledger, attributes.clone(), &HistoryPolicy::default(), &|_, _| ())?;
     recollection.add(added);
     let gate = Gate { written: true, certain: u64::MAX, ..Gate::default() };
     let mut exposed = Vec::new();

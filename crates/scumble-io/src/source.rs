@@ -47,6 +47,8 @@ pub struct Extract {
     pub warnings: Vec<String>,
     /// What became of the columns that were perturbed.
     pub perturbed: Vec<(String, Change)>,
+    /// Those columns as they were before. They leave the process only as keyed tags.
+    pub truth: Vec<(String, Texts)>,
     /// The values of each column, if there are too many distinct rows: then the table knows how values generalize, but its
     /// rows mean nothing.
     pub large: Option<Vec<(String, Vec<String>)>>,
@@ -321,8 +323,8 @@ impl Source {
         }
         let texts = |c: &Column| (c.name.clone(), c.values.iter().map(str::to_owned).collect());
         let large = (held == Held::Values).then(|| read.columns.iter().map(texts).collect());
-        let perturbed = perturb_columns(policy, &mut read.columns, seed)?;
-        let mut extract = assemble(policy, attributes, files, read, past, held == Held::Sensitive)?;
+        let (perturbed, truth) = perturb_columns(policy, &mut read.columns, seed)?;
+        let mut extract = assemble(policy, attributes, files, read, past, &truth, held == Held::Sensitive)?;
         for (name, _) in &perturbed {
             let a = policy.attributes.iter().find(|a| a.name == *name);
             if a.is_some_and(|a| a.role != Role::Insensitive) {
@@ -331,6 +333,7 @@ impl Source {
             }
         }
         extract.perturbed = perturbed;
+        extract.truth = truth;
         extract.large = large;
         Ok(extract)
     }
@@ -359,9 +362,16 @@ pub(crate) fn load(
     Source::read(policy, base, engine, progress)?.extract(policy, seed, past)
 }
 
-/// Changes the columns that the policy wants changed, before anything looks at them.
-fn perturb_columns(policy: &Policy, columns: &mut [Column], seed: u64) -> Result<Vec<(String, Change)>, Problems> {
-    let (mut changes, mut problems) = (Vec::new(), Problems::default());
+/// Columns by name.
+type Named<T> = Vec<(String, T)>;
+
+/// Changes the columns that the policy wants changed, before anything looks at them: what became of them, and what they were.
+fn perturb_columns(
+    policy: &Policy,
+    columns: &mut [Column],
+    seed: u64,
+) -> Result<(Named<Change>, Named<Texts>), Problems> {
+    let (mut changes, mut truth, mut problems) = (Vec::new(), Vec::new(), Problems::default());
     for (i, column) in columns.iter_mut().enumerate() {
         let steps = policy.attributes.iter().find(|a| a.name == column.name).map_or(&[][..], |a| &a.perturb);
         if steps.is_empty() {
@@ -382,11 +392,12 @@ fn perturb_columns(policy: &Policy, columns: &mut [Column], seed: u64) -> Result
                 }
                 (column.values, column.codes) = (values, after.codes);
                 changes.push((column.name.clone(), change));
+                truth.push((column.name.clone(), before));
             }
             Err(problem) => problems.push(problem),
         }
     }
-    problems.or(changes)
+    problems.or((changes, truth))
 }
 
 fn assemble(
@@ -395,6 +406,7 @@ fn assemble(
     files: Vec<Option<Vec<Vec<String>>>>,
     mut read: columns::Columns,
     past: Option<&Recollection>,
+    truth: &[(String, Texts)],
     without_quasi: bool,
 ) -> Result<Extract, Problems> {
     let dialect = read.dialect;
@@ -468,7 +480,8 @@ fn assemble(
     }
     let (mut table, row_of) = match (past, &persons, sensitive.first()) {
         (Some(past), Some(persons), Some(attribute)) => {
-            let (groups, group_of) = past.past(persons, attribute, &records[quasi]);
+            let truth = truth.iter().find(|(name, _)| *name == attribute.name).map(|(_, texts)| texts);
+            let (groups, group_of) = past.past(persons, attribute, &records[quasi], truth);
             Table::collapse_with_past(made, sensitive, records, groups, group_of)
         }
         _ => match &read.weights {
@@ -498,6 +511,7 @@ fn assemble(
         weights: read.weights,
         warnings,
         perturbed: Vec::new(),
+        truth: Vec::new(),
         large: None,
         outside,
     })

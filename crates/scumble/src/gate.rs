@@ -13,16 +13,21 @@
 //! - for a `posterior` that the policy gives, somebody about whom the belief of maximum entropy did not settle counts as exposed
 //!   ([`What::Undecided`]), unless it had not settled before the release either. The default limit judges the belief so far.
 //!
+//! What is judged is one attribute at a time; what is put together are rows. A release that shows several columns says how
+//! often their combinations occur, and what another says about one of them tells something about the others (`rows.rs`).
+//!
 //! A person is exposed only if the new release makes it worse for her: what earlier releases gave away cannot be taken
 //! back, and would otherwise close the gate for ever. Those people are counted apart.
 
 mod learn;
 mod memory;
 mod reasons;
+mod rows;
 
 pub use learn::{Breach, Seen, What};
 pub use memory::{Adversary, EVERYBODY, Memory, Remembered, adversaries};
 pub use reasons::Reason;
+pub use rows::{Cell, Counted, Part, Rows, Statement};
 
 use crate::algorithm::Requirement;
 use crate::exact::Ratio;
@@ -47,6 +52,9 @@ pub struct Gate {
     pub promised: BTreeMap<String, Ratio>,
     /// For a confidence: the share of the release's people of whom an intersection may reach it.
     pub pvp: Vec<(Ratio, Ratio)>,
+    /// The ε that randomized responses about one person's value may add up to, those of a single release included. Without
+    /// it, [`RESPONSE_EPSILON`] is the limit for several releases together.
+    pub response_epsilon: Option<Ratio>,
     /// Whose beliefs count.
     pub panel: Vec<Panelist>,
     /// Recipients who may put together what they have.
@@ -57,6 +65,11 @@ pub struct Gate {
     pub remedies: bool,
 }
 
+/// The ε that randomized responses of several releases about one person's value may add up to, unless the policy says
+/// something else. The odds between any two values change by a factor of at most e⁴ ≈ 55: who thought two values equally
+/// likely ends at 98 % at most.
+pub const RESPONSE_EPSILON: u32 = 4;
+
 impl Default for Gate {
     fn default() -> Gate {
         Gate {
@@ -66,6 +79,7 @@ impl Default for Gate {
             posterior: None,
             promised: BTreeMap::new(),
             pvp: Vec::new(),
+            response_epsilon: None,
             panel: vec![Panelist::Intersection, Panelist::MaximumEntropy, Panelist::Worlds],
             coalitions: 1,
             everybody: true,

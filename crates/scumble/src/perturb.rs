@@ -177,6 +177,50 @@ pub fn estimate(shown: &[u64], keep: Ratio) -> Vec<f64> {
     shown.iter().map(|&x| (x as f64 - n * (1.0 - keep) / m) / keep).collect()
 }
 
+/// The numbers, ends included, that bottom-coding, top-coding and rounding publish as this one; a missing end is open. The
+/// column's numbers have so many decimals. `None` if that is no number, or if another step changes values.
+pub fn published_as(steps: &[Step], decimals: u32, shown: &str) -> Option<(Option<Decimal>, Option<Decimal>)> {
+    let shown = Decimal::parse(shown)?;
+    let finest = |step: &Step| match step {
+        Step::Bottom(d) | Step::Top(d) | Step::Round(d) => Some(d.decimals),
+        Step::Blank(_) => Some(0),
+        Step::Noise(_) | Step::Swap(_) | Step::Keep(_) => None,
+    };
+    let decimals = steps.iter().map(finest).try_fold(decimals.max(shown.decimals), |most, d| Some(most.max(d?)))?;
+    let at = shown.units(decimals)?;
+    let (mut low, mut high) = (Some(at), Some(at));
+    // From the last step to the first; blanking leaves what it shows as it is.
+    for step in steps.iter().rev() {
+        match step {
+            Step::Round(unit) => {
+                (low, high) = (Some(lowest(at, unit.units(decimals)?)), Some(highest(at, unit.units(decimals)?)))
+            }
+            Step::Top(bound) => high = high.filter(|&h| h < bound.units(decimals).unwrap_or(i64::MAX)),
+            Step::Bottom(bound) => low = low.filter(|&l| l > bound.units(decimals).unwrap_or(i64::MIN)),
+            _ => {}
+        }
+    }
+    let number = |units: i64| Decimal { mantissa: units, decimals };
+    Some((low.map(number), high.map(number)))
+}
+
+/// The smallest number whose nearest multiple of a unit is this one.
+fn lowest(multiple: i64, unit: i64) -> i64 {
+    let half = multiple - unit / 2;
+    if nearest_multiple(half, unit) == multiple { half } else { half + 1 }
+}
+
+/// The largest one.
+fn highest(multiple: i64, unit: i64) -> i64 {
+    let half = multiple + unit / 2;
+    if nearest_multiple(half, unit) == multiple { half } else { half - 1 }
+}
+
+/// Digits after the point of the numbers among some texts.
+pub fn decimals<'a>(texts: impl Iterator<Item = &'a str>) -> u32 {
+    texts.filter_map(Decimal::parse).map(|d| d.decimals).max().unwrap_or(0)
+}
+
 /// The ε of randomized response over m values.
 pub fn epsilon_of(keep: Ratio, m: usize) -> f64 {
     let keep = keep.to_f64();

@@ -99,11 +99,16 @@ fn remembered(name: &str, all: &[Person], there: &[usize], class: &[u32], classe
         place,
         strangers: Vec::new(),
         newly: Vec::new(),
+        versions: Vec::new(),
+        response: None,
     }
 }
 
 fn passes(all: &[Person], first: Remembered, second: Remembered) -> bool {
     let memory = Memory {
+        rows: None,
+        unprotected: false,
+        notes: Vec::new(),
         attribute: "illness".into(),
         values: (0..VALUES).map(|v| v.to_string()).collect(),
         releases: vec![first, second],

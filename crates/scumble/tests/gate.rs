@@ -6,6 +6,9 @@ use scumble::gate::{Gate, Memory, Panelist, Remembered, Seen, What, adversaries,
 use scumble::inference::Located;
 use std::collections::{BTreeMap, BTreeSet};
 
+#[path = "gate/rows.rs"]
+mod rows;
+
 const VALUES: u32 = 3;
 
 /// What a random case is made of: everybody's value, and for each release everybody's group (0: not in it) and who gets it.
@@ -45,11 +48,16 @@ impl Case {
                 place: place.clone(),
                 strangers: Vec::new(),
                 newly: Vec::new(),
+                versions: Vec::new(),
+                response: None,
             }
         };
         Memory {
             attribute: "value".into(),
             values: (0..VALUES).map(|v| v.to_string()).collect(),
+            rows: None,
+            unprotected: false,
+            notes: Vec::new(),
             releases: self.releases.iter().enumerate().map(release).collect(),
             people: self.truth.len(),
             name: Box::new(|p| p.to_string()),
@@ -234,11 +242,16 @@ fn the_papers_example_is_refused_with_its_reasons() {
             place: place.to_vec(),
             strangers: Vec::new(),
             newly: Vec::new(),
+            versions: Vec::new(),
+            response: None,
         }
     };
     let memory = Memory {
         attribute: "disease".into(),
         values: values.iter().map(|v| (*v).to_owned()).collect(),
+        rows: None,
+        unprotected: false,
+        notes: Vec::new(),
         releases: vec![remembered("D1", &first), remembered("D2", &second)],
         people: 15,
         name: Box::new(|p| (p + 1).to_string()),

@@ -1,5 +1,6 @@
 //! The ledger when everything goes wrong: killed runs, two at once, damage, and places that cannot be written to.
 
+mod around;
 mod certificate;
 mod damage;
 mod kills;

@@ -103,8 +103,12 @@ pub struct Described {
     pub rows: u64,
     /// Records left out.
     pub suppressed: u64,
-    /// Its sensitive attributes.
+    /// The protected columns that it shows: its sensitive attributes, guarded freeform columns, and what an earlier release
+    /// protected.
     pub attributes: Vec<String>,
+    /// How it shows each of them; empty if all are sensitive and unchanged.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub shown: Vec<Shown>,
     /// Who is in which group, and what the groups show: names of files that the ledger keeps.
     pub kept: Kept,
     /// Promises with measured values.
@@ -118,6 +122,36 @@ pub struct Described {
     /// Present if the randomness came from a given seed.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub seeded: bool,
+}
+
+/// How a release shows a protected column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shown {
+    /// Its role in the policy.
+    pub role: String,
+    /// How its values were changed before anything else: names of steps with parameters. Blanked values are not named.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub perturbed: Vec<(String, String)>,
+    /// Digits after the point of its true values.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub decimals: u32,
+    /// The ε of randomized response.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub epsilon: Option<f64>,
+    /// The values of a freeform column that are guarded, as the key writes them; those of another role all are.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub guarded: Vec<String>,
+}
+
+impl Shown {
+    /// Sensitive, and as it is.
+    pub fn sensitive() -> Shown {
+        Shown { role: "sensitive".into(), perturbed: Vec::new(), decimals: 0, epsilon: None, guarded: Vec::new() }
+    }
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// Where a release was written.
@@ -137,7 +171,7 @@ pub struct Kept {
     pub members: Option<String>,
     /// What the groups are called, and how many of their values stand for nobody.
     pub groups: String,
-    /// How often each value occurs in each group.
+    /// How often each row of protected columns occurs in each group.
     pub counts: String,
     /// Where it is not known in which of several groups somebody is: the places that `members` names.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -176,6 +210,9 @@ pub struct Verdict {
     /// Whose belief it is.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub by: String,
+    /// The largest ε that randomized responses about one person add up to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub response: Option<f64>,
     /// By confidence in per cent: the share of people of whom it is reached newly.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub pvp: BTreeMap<String, f64>,

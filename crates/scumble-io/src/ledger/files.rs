@@ -1,6 +1,6 @@
 //! What a ledger keeps of a release besides its entry, as columnar files: who is in which group, and what groups show.
 //!
-//! Groups, labels and counts are published. Members are pseudonyms; a tag beside each tells whether the person's value is
+//! Groups, labels and counts of rows are published. Members are pseudonyms; a tag beside each tells whether the person's value is
 //! the same as in another release, to whoever has the key, and nothing else to anybody.
 
 use super::key::Pseudonym;
@@ -19,7 +19,8 @@ use parquet::file::properties::WriterProperties;
 use scumble::inference::Located;
 use scumble::problem::{Problem, Problems};
 use scumble::release::{Release, Shape};
-use scumble::table::published;
+use scumble::table::{number_tuples_of, published};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Who is in a release.
@@ -42,14 +43,21 @@ pub struct Groups {
     pub sizes: Vec<u64>,
     /// How many of the values of each stand for nobody.
     pub counterfeits: Vec<u64>,
+    /// What each shows in the columns that are not protected, if a protected one is among those that make groups: groups with
+    /// the same text are one to whoever does not know the protected values. Otherwise empty.
+    pub rest: Vec<String>,
 }
 
-/// The values of a sensitive attribute by group.
+/// How often each combination of values of some columns occurs in each group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// The values.
-    pub values: Vec<String>,
-    /// For each group the codes of its values with their counts.
+    /// The columns: indices among those that the release shows.
+    pub columns: Vec<usize>,
+    /// For each column its values.
+    pub values: Vec<Vec<String>>,
+    /// The distinct rows: for each column the code of a value.
+    pub rows: Vec<Vec<u32>>,
+    /// For each group the indices of its rows with their counts.
     pub groups: Vec<Vec<(u32, u64)>>,
 }
 
@@ -69,22 +77,27 @@ impl Groups {
             labels: (0..n).map(|i| label(release, i)).collect(),
             sizes: release.classes.iter().map(|c| c.count).collect(),
             counterfeits: (0..n).map(|i| release.counterfeits_in(i)).collect(),
+            rest: Vec::new(),
         }
     }
 
     /// As a file.
     pub fn write(&self) -> Result<Vec<u8>, Problems> {
-        to_parquet(vec![
+        let mut columns: Vec<(&str, ArrayRef)> = vec![
             ("label", Arc::new(StringArray::from_iter_values(&self.labels))),
             ("size", Arc::new(UInt64Array::from(self.sizes.clone()))),
             ("counterfeits", Arc::new(UInt64Array::from(self.counterfeits.clone()))),
-        ])
+        ];
+        if !self.rest.is_empty() {
+            columns.push(("rest", Arc::new(StringArray::from_iter_values(&self.rest))));
+        }
+        to_parquet(columns)
     }
 
     /// From a file.
     pub fn read(bytes: Vec<u8>) -> Result<Groups, Problems> {
         let mut groups = Groups::default();
-        for batch in from_parquet(bytes, 3)? {
+        for batch in from_parquet(bytes, 3..=4)? {
             let labels = batch.column(0).as_string_opt::<i32>().ok_or_else(damaged)?;
             groups.labels.extend(labels.iter().map(|l| l.unwrap_or("").to_owned()));
             groups
@@ -92,69 +105,186 @@ impl Groups {
                 .extend_from_slice(batch.column(1).as_primitive_opt::<UInt64Type>().ok_or_else(damaged)?.values());
             let counterfeits = batch.column(2).as_primitive_opt::<UInt64Type>().ok_or_else(damaged)?;
             groups.counterfeits.extend_from_slice(counterfeits.values());
+            if batch.num_columns() == 4 {
+                let rest = batch.column(3).as_string_opt::<i32>().ok_or_else(damaged)?;
+                groups.rest.extend(rest.iter().map(|l| l.unwrap_or("").to_owned()));
+            }
         }
         Ok(groups)
     }
 }
 
 impl Counts {
-    /// The values of every published sensitive attribute of a release.
-    pub fn of(release: &Release) -> Vec<Counts> {
-        let counts = |(i, attribute): (usize, &scumble::table::Attribute)| {
-            let taxonomy = &attribute.taxonomy;
-            Counts {
-                values: (0..taxonomy.leaves() as u32).map(|leaf| taxonomy.leaf(leaf).to_owned()).collect(),
-                groups: release.classes.iter().map(|c| c.histograms[i].0.clone()).collect(),
-            }
-        };
-        published(&release.sensitive).iter().enumerate().map(counts).collect()
+    /// The values of one published sensitive attribute of a release.
+    pub fn of(release: &Release, attribute: usize) -> Counts {
+        let taxonomy = &published(&release.sensitive)[attribute].taxonomy;
+        let leaves = taxonomy.leaves() as u32;
+        Counts {
+            columns: vec![attribute],
+            values: vec![(0..leaves).map(|leaf| taxonomy.leaf(leaf).to_owned()).collect()],
+            rows: (0..leaves).map(|leaf| vec![leaf]).collect(),
+            groups: release.classes.iter().map(|c| c.histograms[attribute].0.clone()).collect(),
+        }
     }
 
-    /// All attributes in one file.
-    pub fn write(all: &[Counts]) -> Result<Vec<u8>, Problems> {
-        let (mut attributes, mut groups, mut values, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (attribute, of) in (0u16..).zip(all) {
-            for (group, pairs) in (0u32..).zip(&of.groups) {
-                for &(value, count) in pairs {
-                    attributes.push(attribute);
+    /// The rows of these columns, of people in these groups (`u32::MAX`: in none), of whom there are so many.
+    pub fn of_rows(
+        columns: Vec<usize>,
+        values: Vec<Vec<String>>,
+        codes: &[Vec<u32>],
+        groups: &[u32],
+        n: usize,
+    ) -> Counts {
+        let there: Vec<usize> = (0..groups.len()).filter(|&i| groups[i] != u32::MAX).collect();
+        let sizes: Vec<u64> = values.iter().map(|v| v.len() as u64).collect();
+        let (row_of, firsts) = number_tuples_of(there.len(), &sizes, |column, i| codes[column][there[i]]);
+        let row = |&first: &u32| codes.iter().map(|c| c[there[first as usize]]).collect();
+        let mut counts: Vec<HashMap<u32, u64>> = vec![HashMap::new(); n];
+        for (&person, &row) in there.iter().zip(&row_of) {
+            *counts[groups[person] as usize].entry(row).or_default() += 1;
+        }
+        let sorted = |counts: HashMap<u32, u64>| {
+            let mut counts: Vec<(u32, u64)> = counts.into_iter().collect();
+            counts.sort_unstable();
+            counts
+        };
+        let groups = counts.into_iter().map(sorted).collect();
+        Counts { columns, values, rows: firsts.iter().map(row).collect(), groups }
+    }
+
+    /// All tables of a release that shows so many columns, in one file.
+    pub fn write(tables: &[Counts], columns: usize) -> Result<Vec<u8>, Problems> {
+        let (mut number, mut groups, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut values: Vec<Vec<Option<&str>>> = vec![Vec::new(); columns];
+        for (table, of) in (0u16..).zip(tables) {
+            for (group, rows) in (0u32..).zip(&of.groups) {
+                for &(row, count) in rows {
+                    number.push(table);
                     groups.push(group);
-                    values.push(of.values[value as usize].as_str());
                     counts.push(count);
+                    values.iter_mut().for_each(|v| v.push(None));
+                    for ((&column, texts), &code) in of.columns.iter().zip(&of.values).zip(&of.rows[row as usize]) {
+                        values[column][number.len() - 1] = Some(&texts[code as usize]);
+                    }
                 }
             }
         }
-        to_parquet(vec![
-            ("attribute", Arc::new(UInt16Array::from(attributes))),
+        let names: Vec<String> = (0..columns).map(|i| format!("value{i}")).collect();
+        let mut all: Vec<(&str, ArrayRef)> = vec![
+            ("table", Arc::new(UInt16Array::from(number))),
             ("group", Arc::new(UInt32Array::from(groups))),
-            ("value", Arc::new(StringArray::from_iter_values(values))),
             ("count", Arc::new(UInt64Array::from(counts))),
-        ])
+        ];
+        all.extend(names.iter().zip(values).map(|(n, v)| (n.as_str(), Arc::new(StringArray::from(v)) as ArrayRef)));
+        to_parquet(all)
     }
 
-    /// Those of one attribute, of a release with so many groups.
-    pub fn read(bytes: Vec<u8>, attribute: u16, groups: usize) -> Result<Counts, Problems> {
-        let mut read = Counts { values: Vec::new(), groups: vec![Vec::new(); groups] };
-        let mut codes: HashMap<String, u32> = HashMap::new();
-        for batch in from_parquet(bytes, 4)? {
-            let of = batch.column(0).as_primitive_opt::<UInt16Type>().ok_or_else(damaged)?;
+    /// The tables of a release that shows so many columns in so many groups. A file of an older version has a table for each
+    /// column.
+    pub fn read(bytes: Vec<u8>, columns: usize, groups: usize) -> Result<Vec<Counts>, Problems> {
+        let mut tables = Tables { groups, list: Vec::new(), codes: Vec::new(), rows: Vec::new() };
+        for batch in from_parquet(bytes, 3..=3 + columns.max(1))? {
+            let schema = batch.schema();
+            let old = schema.field(0).name() == "attribute";
+            if !old && batch.num_columns() != 3 + columns {
+                return Err(damaged());
+            }
+            let (count, values) = if old { (3, vec![2]) } else { (2, (3..3 + columns).collect::<Vec<usize>>()) };
+            let table = batch.column(0).as_primitive_opt::<UInt16Type>().ok_or_else(damaged)?;
             let group = batch.column(1).as_primitive_opt::<UInt32Type>().ok_or_else(damaged)?;
-            let value = batch.column(2).as_string_opt::<i32>().ok_or_else(damaged)?;
-            let count = batch.column(3).as_primitive_opt::<UInt64Type>().ok_or_else(damaged)?;
-            for i in (0..batch.num_rows()).filter(|&i| of.value(i) == attribute) {
-                let text = value.value(i);
-                let code = match codes.get(text) {
-                    Some(&code) => code,
-                    None => {
-                        let code = read.values.len() as u32;
-                        read.values.push(text.to_owned());
-                        codes.insert(text.to_owned(), code);
-                        code
-                    }
-                };
-                read.groups.get_mut(group.value(i) as usize).ok_or_else(damaged)?.push((code, count.value(i)));
+            let count = batch.column(count).as_primitive_opt::<UInt64Type>().ok_or_else(damaged)?;
+            let texts: Option<Vec<&StringArray>> =
+                values.iter().map(|&i| batch.column(i).as_string_opt::<i32>()).collect();
+            let texts = texts.ok_or_else(damaged)?;
+            for i in 0..batch.num_rows() {
+                let shown = |&(_, text): &(usize, &&StringArray)| text.is_valid(i);
+                let row = texts
+                    .iter()
+                    .enumerate()
+                    .filter(shown)
+                    .map(|(column, text)| (if old { table.value(i) as usize } else { column }, text.value(i)));
+                tables.add(table.value(i) as usize, group.value(i), count.value(i), row)?;
             }
         }
-        Ok(read)
+        if tables.list.iter().flat_map(|t| &t.columns).any(|&c| c >= columns) {
+            return Err(damaged());
+        }
+        Ok(tables.list)
+    }
+
+    /// The values of a column by group.
+    pub fn of_column(&self, column: usize, group: usize) -> Option<Vec<(u32, u64)>> {
+        let at = self.columns.iter().position(|&c| c == column)?;
+        let mut sums: Vec<(u32, u64)> =
+            self.groups[group].iter().map(|&(r, n)| (self.rows[r as usize][at], n)).collect();
+        sums.sort_unstable();
+        sums.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
+        Some(sums)
+    }
+}
+
+/// Tables that are being read.
+struct Tables {
+    groups: usize,
+    list: Vec<Counts>,
+    /// For each table and column the codes of values,
+    codes: Vec<Vec<HashMap<String, u32>>>,
+    /// and the indices of rows.
+    rows: Vec<HashMap<Vec<u32>, u32>>,
+}
+
+impl Tables {
+    fn add<'a>(
+        &mut self,
+        table: usize,
+        group: u32,
+        count: u64,
+        row: impl Iterator<Item = (usize, &'a str)>,
+    ) -> Result<(), Problems> {
+        // Tables are few, and stand one after another.
+        if table > self.list.len() + 64 {
+            return Err(damaged());
+        }
+        while self.list.len() <= table {
+            self.list.push(Counts { groups: vec![Vec::new(); self.groups], ..Counts::default() });
+            self.codes.push(Vec::new());
+            self.rows.push(HashMap::new());
+        }
+        let (of, codes) = (&mut self.list[table], &mut self.codes[table]);
+        let mut tuple = Vec::new();
+        for (at, (column, text)) in row.enumerate() {
+            if at == of.columns.len() && of.rows.is_empty() {
+                of.columns.push(column);
+                of.values.push(Vec::new());
+                codes.push(HashMap::new());
+            }
+            if of.columns.get(at) != Some(&column) {
+                return Err(damaged());
+            }
+            tuple.push(match codes[at].get(text) {
+                Some(&code) => code,
+                None => {
+                    let code = of.values[at].len() as u32;
+                    of.values[at].push(text.to_owned());
+                    codes[at].insert(text.to_owned(), code);
+                    code
+                }
+            });
+        }
+        if tuple.len() != of.columns.len() {
+            return Err(damaged());
+        }
+        let next = of.rows.len() as u32;
+        let row = *self.rows[table].entry(tuple).or_insert_with_key(|tuple| {
+            of.rows.push(tuple.clone());
+            next
+        });
+        of.groups.get_mut(group as usize).ok_or_else(damaged)?.push((row, count));
+        Ok(())
     }
 }
 
@@ -178,7 +308,7 @@ impl Members {
     /// From a file, of a release with so many sensitive attributes.
     pub fn read(bytes: Vec<u8>, attributes: usize) -> Result<Members, Problems> {
         let mut members = Members { tags: vec![Vec::new(); attributes], ..Members::default() };
-        for batch in from_parquet(bytes, 2 + attributes)? {
+        for batch in from_parquet(bytes, 2 + attributes..=2 + attributes)? {
             read_people(batch.column(0), &mut members.people)?;
             members
                 .places
@@ -211,7 +341,7 @@ pub fn write_pseudonyms(people: &[Pseudonym]) -> Result<Vec<u8>, Problems> {
 /// Reads it.
 pub fn read_pseudonyms(bytes: Vec<u8>) -> Result<Vec<Pseudonym>, Problems> {
     let mut all = Vec::new();
-    for batch in from_parquet(bytes, 1)? {
+    for batch in from_parquet(bytes, 1..=1)? {
         read_people(batch.column(0), &mut all)?;
     }
     Ok(all)
@@ -257,7 +387,7 @@ pub fn write_places(places: &[Located]) -> Result<Vec<u8>, Problems> {
 /// Reads them.
 pub fn read_places(bytes: Vec<u8>) -> Result<Vec<Located>, Problems> {
     let mut places: Vec<Located> = Vec::new();
-    for batch in from_parquet(bytes, 3)? {
+    for batch in from_parquet(bytes, 3..=3)? {
         let number = batch.column(0).as_primitive_opt::<UInt32Type>().ok_or_else(damaged)?;
         let group = batch.column(1).as_primitive_opt::<UInt32Type>().ok_or_else(damaged)?;
         let absent = batch.column(2).as_boolean_opt().ok_or_else(damaged)?;
@@ -292,11 +422,11 @@ fn to_parquet(columns: Vec<(&str, ArrayRef)>) -> Result<Vec<u8>, Problems> {
     writer.into_inner().map_err(|e| failed(e.to_string()))
 }
 
-fn from_parquet(bytes: Vec<u8>, columns: usize) -> Result<Vec<RecordBatch>, Problems> {
+fn from_parquet(bytes: Vec<u8>, columns: RangeInclusive<usize>) -> Result<Vec<RecordBatch>, Problems> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(|_| damaged())?;
     let reader = reader.with_batch_size(1 << 16).build().map_err(|_| damaged())?;
     let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().map_err(|_| damaged())?;
-    if batches.iter().any(|b| b.num_columns() != columns) {
+    if batches.iter().any(|b| !columns.contains(&b.num_columns())) {
         return Err(damaged());
     }
     Ok(batches)

@@ -139,6 +139,11 @@ impl Key {
         u128::from_be_bytes(mac[..16].try_into().unwrap_or_else(|_| unreachable!("32 bytes are more than 16")))
     }
 
+    /// A value of a column that is not published: two are the same if these texts are.
+    pub fn value(&self, attribute: &str, value: &str) -> String {
+        hex(&self.mac(&[b"leaf", attribute.as_bytes(), value.as_bytes()])[..8])
+    }
+
     /// Tells whether a person's value is the one of an earlier release, and nothing else.
     pub fn tag(&self, person: Pseudonym, attribute: &str, value: &str) -> u32 {
         let mac = self.mac(&[b"value", &person.to_be_bytes(), attribute.as_bytes(), value.as_bytes()]);

@@ -32,6 +32,7 @@ fn described(id: &str, kept: Kept) -> Described {
         rows: 2,
         suppressed: 0,
         attributes: vec!["illness".into()],
+        shown: Vec::new(),
         kept,
         models: Vec::new(),
         gate: Vec::new(),
@@ -184,11 +185,15 @@ proptest! {
     }
 
     #[test]
-    fn groups_are_read_as_written(all in prop::collection::vec((".{0,12}", any::<u64>(), any::<u64>()), 0..50)) {
+    fn groups_are_read_as_written(
+        all in prop::collection::vec((".{0,12}", any::<u64>(), any::<u64>()), 0..50),
+        rest in any::<bool>(),
+    ) {
         let groups = Groups {
             labels: all.iter().map(|g| g.0.clone()).collect(),
             sizes: all.iter().map(|g| g.1).collect(),
             counterfeits: all.iter().map(|g| g.2).collect(),
+            rest: if rest { all.iter().map(|g| g.0.clone()).collect() } else { Vec::new() },
         };
         prop_assert_eq!(Groups::read(groups.write().expect("it is written")).expect("it is read"), groups);
     }
@@ -197,31 +202,45 @@ proptest! {
     #[test]
     fn counts_are_read_as_written(
         all in prop::collection::vec(
-            (prop::collection::btree_set(".{0,6}", 1..6), prop::collection::vec(prop::collection::btree_map(0usize..6, 1u64.., 0..6), 4)),
+            prop::collection::vec(prop::collection::btree_map(prop::collection::vec(0u32..3, 2), 1u64.., 0..6), 4),
             0..3,
         ),
+        text in ".{0,6}",
     ) {
-        let make = |(values, groups): &(std::collections::BTreeSet<String>, Vec<std::collections::BTreeMap<usize, u64>>)| {
-            let values: Vec<String> = values.iter().cloned().collect();
-            let known = |g: &std::collections::BTreeMap<usize, u64>| {
-                g.iter().filter(|(v, _)| **v < values.len()).map(|(&v, &n)| (v as u32, n)).collect()
+        // The first table has both columns, the others one each.
+        let make = |(i, groups): (usize, &Vec<std::collections::BTreeMap<Vec<u32>, u64>>)| {
+            let columns: Vec<usize> = if i == 0 { vec![0, 1] } else { vec![i - 1] };
+            let values = vec![(0..3).map(|v| format!("{text}{v}")).collect(); columns.len()];
+            let mut table = Counts { columns, values, rows: Vec::new(), groups: Vec::new() };
+            for group in groups {
+                let mut rows = Vec::new();
+                for (row, n) in group {
+                    rows.push((table.rows.len() as u32, *n));
+                    table.rows.push(row[..table.columns.len()].to_vec());
+                }
+                table.groups.push(rows);
+            }
+            table
+        };
+        let all: Vec<Counts> = all.iter().enumerate().map(make).collect();
+        let bytes = Counts::write(&all, 2).expect("it is written");
+        let texts = |counts: &Counts| -> Vec<Vec<(Vec<String>, u64)>> {
+            let row = |(row, n): &(u32, u64)| {
+                let codes = counts.rows[*row as usize].iter().zip(&counts.values);
+                (codes.map(|(&code, values)| values[code as usize].clone()).collect(), *n)
             };
-            Counts { groups: groups.iter().map(known).collect(), values }
+            counts.groups.iter().map(|g| g.iter().map(row).collect()).collect()
         };
-        let all: Vec<Counts> = all.iter().map(make).collect();
-        let bytes = Counts::write(&all).expect("it is written");
-        let texts = |counts: &Counts| -> Vec<Vec<(String, u64)>> {
-            let text = |(v, n): &(u32, u64)| (counts.values[*v as usize].clone(), *n);
-            counts.groups.iter().map(|g| g.iter().map(text).collect()).collect()
-        };
-        for (i, counts) in (0u16..).zip(&all) {
-            let read = Counts::read(bytes.clone(), i, 4).expect("it is read");
-            prop_assert_eq!(texts(&read), texts(counts));
+        let read = Counts::read(bytes.clone(), 2, 4).expect("it is read");
+        for (i, counts) in all.iter().enumerate() {
+            let empty = counts.groups.iter().all(Vec::is_empty);
+            let found = read.get(i).map(texts).unwrap_or_default();
+            prop_assert!(empty || found == texts(counts), "{:?}", found);
             let last = counts.groups.iter().rposition(|g| !g.is_empty());
-            prop_assert!(last.is_none_or(|last| Counts::read(bytes.clone(), i, last).is_err()), "of fewer groups");
+            prop_assert!(last.is_none_or(|last| Counts::read(bytes.clone(), 2, last).is_err()), "of fewer groups");
         }
-        let none = Counts::read(bytes, all.len() as u16, 4).expect("it is read");
-        prop_assert!(none.values.is_empty() && none.groups.iter().all(Vec::is_empty), "an attribute that is not there");
+        let rows: usize = all.iter().flat_map(|c| &c.groups).map(Vec::len).sum();
+        prop_assert!(rows == 0 || Counts::read(bytes, 1, 4).is_err(), "of fewer columns");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use super::memory::{Adversary, Crowd, Memory};
 use super::reasons::{Reason, contradiction};
-use super::{Gate, Limit, Panelist, Strongest};
+use super::rows::Rows;
+use super::{Gate, Limit, Panelist, RESPONSE_EPSILON, Strongest};
 use crate::exact::Ratio;
 use crate::inference::worlds::{Options, Worlds, worlds};
 use crate::inference::{Beliefs, Evidence, Forced, Inference, Outcome, forced, infer};
@@ -49,6 +50,8 @@ pub struct Seen {
     pub strongest: (f64, Option<Panelist>),
     /// The same two among people for whom the new release makes it worse: these are judged.
     pub worse: (u64, f64, Option<Panelist>),
+    /// The largest ε of randomized response that releases about one person's value add up to; nothing if none is randomized.
+    pub response: Option<f64>,
     /// For each confidence that the gate asks for: the share of the new release's people of whom it is reached newly.
     pub pvp: Vec<(Ratio, f64)>,
     /// Whom the release exposes beyond what is allowed, the worst first.
@@ -102,6 +105,15 @@ pub struct Breach {
     pub(super) kind: u32,
 }
 
+impl Breach {
+    /// Somebody about whom randomized responses add up to too much.
+    fn response(memory: &Memory, releases: &[usize], person: u32) -> Breach {
+        let (before, _) = memory.response(person, &releases[..releases.len() - 1]);
+        let (after, _) = memory.response(person, releases);
+        Breach { what: What::Response, people: Vec::new(), value: None, before, after, reason: None, kind: u32::MAX }
+    }
+}
+
 /// What becomes known of somebody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
@@ -115,6 +127,8 @@ pub enum What {
     Intersection,
     /// Perhaps that it is likely a certain one: the belief did not settle within its limit of work.
     Undecided,
+    /// More than the ε of randomized response that is allowed.
+    Response,
 }
 
 /// What follows from some releases.
@@ -146,6 +160,20 @@ struct Known {
     unsettled: bool,
 }
 
+impl Gate {
+    /// The largest ε that randomized responses may add up to.
+    pub fn response_limit(&self) -> Ratio {
+        self.response_epsilon.unwrap_or(Ratio::new(RESPONSE_EPSILON.into(), 1))
+    }
+
+    /// Whether randomized responses of so many releases are too much. The ε of a single release is the policy's own choice
+    /// unless it states a limit. A sum of logarithms never meets a limit other than 0 exactly, so rounding is held against
+    /// the release.
+    fn exceeded_by(&self, epsilon: f64, releases: u64) -> bool {
+        (releases > 1 || self.response_epsilon.is_some()) && epsilon > self.response_limit().to_f64() * (1.0 - 1e-12)
+    }
+}
+
 /// What an adversary learns.
 pub(super) fn look(
     memory: &Memory,
@@ -175,7 +203,7 @@ fn look_with(
     let (new, earlier) = (releases[releases.len() - 1], &releases[..releases.len() - 1]);
     let limit = gate.limit(&memory.attribute);
     let after = learn(memory, gate, &releases, beliefs)?;
-    let known_after = after.everything(gate);
+    let known_after = after.everything(memory, gate);
     // Beliefs before matter only where one goes beyond the limit now, or where all of them are asked for.
     let beyond = limit.is_some_and(|l| l.given || known_after.iter().any(|now| l.exceeded_by(now.strongest.1)));
     let unlimited = Gate { posterior: None, promised: BTreeMap::new(), ..gate.clone() };
@@ -183,7 +211,8 @@ fn look_with(
     let before = learn(memory, other, earlier, beliefs)?;
     // What the new release tells alone is the models' business where the policy has no gate, or gives no limit.
     let default = limit.is_some_and(|l| !l.given);
-    let alone = if gate.written && !default { None } else { Some(learn(memory, other, &[new], beliefs)?) };
+    let judged_alone = memory.unprotected || gate.written && !default;
+    let alone = if judged_alone { None } else { Some(learn(memory, other, &[new], beliefs)?) };
     let judged = gate.everybody || !adversary.everybody;
     let mut seen = Seen {
         spent: memory.spent(&adversary),
@@ -197,23 +226,37 @@ fn look_with(
         fewest: u64::MAX,
         strongest: (0.0, None),
         worse: (u64::MAX, 0.0, None),
+        response: None,
         pvp: Vec::new(),
         breaches: Vec::new(),
-        notes: after.notes(gate),
+        notes: memory.notes.iter().cloned().chain(after.notes(gate)).collect(),
         broken: Vec::new(),
         learnt: None,
     };
     let mut reached = vec![0u64; gate.pvp.len()];
     let mut breaches: Vec<Breach> = Vec::new();
-    let mut undecided = 0;
-    let known_before = before.everything(gate);
-    let known_alone = alone.as_ref().map(|a| a.everything(gate));
+    let (mut undecided, mut responses) = (0, 0);
+    let known_before = before.everything(memory, gate);
+    let known_alone = alone.as_ref().map(|a| a.everything(memory, gate));
     for (kind, &(people, person)) in (0u32..).zip(&after.crowd.kinds) {
         let now = known_after[kind as usize];
+        if seen.respond(memory, gate, person) {
+            responses += u64::from(people);
+            breaches.push(Breach { kind, ..Breach::response(memory, &releases, person) });
+        }
         if now.candidates == 0 {
+            // In a release that says nothing of her, or nothing that is secret.
+            let there =
+                memory.rows.is_some() && releases.iter().any(|&r| memory.releases[r].place[person as usize] != 0);
+            seen.people += if there { u64::from(people) } else { 0 };
             continue;
         }
-        let was = known_before[before.crowd.kind_of[person as usize] as usize];
+        let kind_before = before.crowd.kind_of[person as usize];
+        let told = known_before[kind_before as usize];
+        // What was known may have been coarser: then it is no measure of what is known now.
+        let coarser = after.refines(memory, kind, &before, kind_before);
+        let unmeasured = Known { candidates: 0, intersection: 0, strongest: (0, 0.0, None), ..told };
+        let was = if coarser { unmeasured } else { told };
         let by_itself = alone.as_ref().zip(known_alone.as_ref());
         let by_itself = by_itself.map(|(a, known)| known[a.crowd.kind_of[person as usize] as usize]);
         // What was believed before, or would be by a release that the limit by default does not judge alone.
@@ -226,7 +269,7 @@ fn look_with(
                 What::Undecided => undecided += u64::from(people),
                 _ => (),
             }
-            let (b, a) = what.measure(&was, &now);
+            let (b, a) = what.measure(&told, &now);
             let value = now.certain.or((what == What::Posterior).then_some(now.strongest.0));
             breaches.push(Breach { what, people: Vec::new(), value, before: b, after: a, reason: None, kind });
         }
@@ -238,7 +281,7 @@ fn look_with(
         }
     }
     let members = memory.releases[new].place.iter().filter(|&&p| p != 0).count() as u64;
-    seen.verdict(gate, members, &reached, undecided);
+    seen.verdict(gate, members, &reached, undecided, responses);
     breaches.retain(|b| seen.counts(gate, b.what));
     after.name(&mut breaches);
     breaches.extend(learnt_by_definetti(gate, definetti, &mut seen));
@@ -260,7 +303,7 @@ pub(super) fn left(memory: &Memory) -> Result<BTreeMap<u64, u64>, Problem> {
     let earlier: Vec<usize> = (0..new).collect();
     let gate = Gate { panel: Vec::new(), ..Gate::default() };
     let before = learn(memory, &gate, &earlier, false)?;
-    let known = before.everything(&gate);
+    let known = before.everything(memory, &gate);
     for (person, _) in memory.releases[new].place.iter().enumerate().filter(|(_, place)| **place != 0) {
         let values = known[before.crowd.kind_of[person] as usize].candidates;
         *left.entry(values).or_default() += u64::from(values > 0);
@@ -287,8 +330,9 @@ fn exposures(
     floor: f64,
 ) -> Vec<What> {
     let mut found = Vec::new();
-    let alone_certain = !gate.written && alone.is_some_and(|a| a.certain.is_some());
-    if now.certain.is_some() && was.certain.is_none() && !alone_certain {
+    // A coarser value may have been certain before: then the one that is certain now is another.
+    let known = |k: &Known| k.certain == now.certain;
+    if now.certain.is_some() && !known(was) && !alone.filter(|_| !gate.written).is_some_and(known) {
         found.push(What::Certain);
     }
     let fewer = was.candidates == 0 || now.candidates < was.candidates;
@@ -315,6 +359,7 @@ impl What {
             What::Certain | What::Candidates => (was.candidates as f64, now.candidates as f64),
             What::Posterior | What::Undecided => (was.strongest.1, now.strongest.1),
             What::Intersection => (was.intersection as f64, now.intersection as f64),
+            What::Response => (0.0, 0.0),
         }
     }
 }
@@ -331,7 +376,7 @@ impl Seen {
         let people = u64::from(people);
         self.people += people;
         self.certain += if now.certain.is_some() { people } else { 0 };
-        self.already += if was.certain.is_some() { people } else { 0 };
+        self.already += if was.certain.is_some() && was.certain == now.certain { people } else { 0 };
         self.fewest = self.fewest.min(now.candidates);
         if now.strongest.1 > self.strongest.0 {
             self.strongest = (now.strongest.1, now.strongest.2);
@@ -344,8 +389,21 @@ impl Seen {
         }
     }
 
+    /// Adds up the randomized responses about a person: whether the new release makes them more than is allowed.
+    fn respond(&mut self, memory: &Memory, gate: &Gate, person: u32) -> bool {
+        let releases = &self.adversary.releases;
+        let new = releases[releases.len() - 1];
+        let (spent, times) = memory.response(person, releases);
+        if times == 0 {
+            return false;
+        }
+        self.response = Some(self.response.unwrap_or(0.0).max(spent));
+        let (more, _) = memory.response(person, &[new]);
+        more > 0.0 && gate.exceeded_by(spent, times)
+    }
+
     /// Says which thresholds are broken.
-    fn verdict(&mut self, gate: &Gate, members: u64, reached: &[u64], undecided: u64) {
+    fn verdict(&mut self, gate: &Gate, members: u64, reached: &[u64], undecided: u64, responses: u64) {
         if self.fewest == u64::MAX {
             self.fewest = 0;
         }
@@ -377,6 +435,14 @@ impl Seen {
                  the {most} that is allowed"
             ));
         }
+        if let Some(spent) = self.response.filter(|_| responses > 0) {
+            let people = if responses == 1 { "one person".into() } else { format!("{responses} people") };
+            let most = gate.response_limit();
+            self.broken.push(format!(
+                "randomized responses about {people} would add up to an ε of as much as {spent:.4} to {who}; at most {most} \
+                 is allowed"
+            ));
+        }
         for ((confidence, most), &people) in gate.pvp.iter().zip(reached) {
             let share = Ratio::new(u128::from(people), u128::from(members.max(1)));
             self.pvp.push((*confidence, share.to_f64()));
@@ -399,7 +465,7 @@ impl Seen {
     fn counts(&self, gate: &Gate, what: What) -> bool {
         match what {
             What::Certain => self.too_many_certain(gate),
-            What::Candidates | What::Posterior | What::Undecided => true,
+            What::Candidates | What::Posterior | What::Undecided | What::Response => true,
             What::Intersection => {
                 self.pvp.iter().zip(&gate.pvp).any(|((_, share), (_, most))| *share > most.to_f64() + ROUNDING)
             }
@@ -467,8 +533,66 @@ fn learn(memory: &Memory, gate: &Gate, releases: &[usize], beliefs: bool) -> Res
 
 impl Learnt {
     /// What is known of every kind of the crowd.
-    fn everything(&self, gate: &Gate) -> Vec<Known> {
-        (0..self.crowd.kinds.len() as u32).map(|kind| self.known(gate, kind)).collect()
+    fn everything(&self, memory: &Memory, gate: &Gate) -> Vec<Known> {
+        let kinds = 0..self.crowd.kinds.len() as u32;
+        match &memory.rows {
+            None => kinds.map(|kind| self.known(gate, kind)).collect(),
+            Some(rows) => kinds.map(|kind| self.known_of_rows(rows, gate, kind)).collect(),
+        }
+    }
+
+    /// The values that are told apart and possible for somebody of a kind.
+    fn candidates(&self, rows: &Rows, kind: u32) -> Vec<u32> {
+        rows.candidates(self.possible(kind).into_iter().filter(|v| *v != Outcome::UNKNOWN))
+    }
+
+    /// Whether values are told apart now that were one before.
+    fn refines(&self, memory: &Memory, kind: u32, before: &Learnt, kind_before: u32) -> bool {
+        let Some(rows) = &memory.rows else { return false };
+        rows.refines(&before.candidates(rows, kind_before), &self.candidates(rows, kind))
+    }
+
+    /// What is known where values stand for several, or only some are secret: those that are not are one value.
+    fn known_of_rows(&self, rows: &Rows, gate: &Gate, kind: u32) -> Known {
+        let possible = self.candidates(rows, kind);
+        let (secret, others): (Vec<u32>, Vec<u32>) = possible.iter().partition(|v| rows.is_secret(**v));
+        let Some(&first) = secret.first() else { return Known::default() };
+        let candidates = secret.len() as u64 + u64::from(!others.is_empty());
+        let unknown = self.possible(kind).contains(&Outcome::UNKNOWN);
+        let certain = (candidates == 1 && !unknown).then_some(first);
+        let allowed = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
+        let intersection = rows.candidates(allowed.filter(|v| *v != Outcome::UNKNOWN)).len() as u64;
+        let unsettled = self.is_unsettled(gate, kind);
+        let mut known = Known { candidates, certain, intersection, strongest: (first, 0.0, None), unsettled };
+        for &panelist in &gate.panel {
+            let beliefs = match panelist {
+                Panelist::Intersection => vec![(first, 1.0 / intersection as f64)],
+                Panelist::MaximumEntropy => match &self.beliefs {
+                    Some(beliefs) => self.spread(rows, beliefs.values(&self.evidence, kind)),
+                    None => continue,
+                },
+                Panelist::Worlds => match self.shares(kind) {
+                    Some(shares) => self.spread(rows, shares.into_iter()),
+                    None => continue,
+                },
+                Panelist::DeFinetti => continue,
+            };
+            let secret = beliefs.into_iter().filter(|(v, _)| rows.is_secret(*v));
+            if let Some((value, p)) = secret.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, p)| *p > known.strongest.1)
+            {
+                known.strongest = (value, p, Some(panelist));
+            }
+        }
+        known
+    }
+
+    /// Beliefs in the values that are told apart: those below a label are equally likely.
+    fn spread(&self, rows: &Rows, beliefs: impl Iterator<Item = (u32, f64)>) -> Vec<(u32, f64)> {
+        let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+        for (value, p) in beliefs.filter(|(v, _)| *v != Outcome::UNKNOWN) {
+            rows.spread(value).into_iter().for_each(|(v, share)| *sums.entry(v).or_default() += p * share);
+        }
+        sums.into_iter().collect()
     }
 
     fn known(&self, gate: &Gate, kind: u32) -> Known {
@@ -527,24 +651,27 @@ impl Learnt {
                 Some((first, 1.0 / intersection.max(1) as f64))
             }
             Panelist::MaximumEntropy => strongest(&mut self.beliefs.as_ref()?.values(&self.evidence, kind)),
-            Panelist::Worlds => {
-                let worlds = self.worlds.as_ref()?;
-                let outcomes = self.evidence.outcomes_of(kind);
-                if !outcomes.clone().all(|o| worlds.knows(o)) {
-                    return None;
-                }
-                let mut sums: Vec<(u32, f64)> = Vec::new();
-                for o in outcomes {
-                    let (value, p) = (self.evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
-                    match sums.last_mut() {
-                        Some((v, sum)) if *v == value => *sum += p,
-                        _ => sums.push((value, p)),
-                    }
-                }
-                strongest(&mut sums.into_iter())
-            }
+            Panelist::Worlds => strongest(&mut self.shares(kind)?.into_iter()),
             Panelist::DeFinetti => None,
         }
+    }
+
+    /// The share of worlds of each value, where worlds were counted.
+    fn shares(&self, kind: u32) -> Option<Vec<(u32, f64)>> {
+        let worlds = self.worlds.as_ref()?;
+        let outcomes = self.evidence.outcomes_of(kind);
+        if !outcomes.clone().all(|o| worlds.knows(o)) {
+            return None;
+        }
+        let mut sums: Vec<(u32, f64)> = Vec::new();
+        for o in outcomes {
+            let (value, p) = (self.evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
+            match sums.last_mut() {
+                Some((v, sum)) if *v == value => *sum += p,
+                _ => sums.push((value, p)),
+            }
+        }
+        Some(sums)
     }
 
     fn notes(&self, gate: &Gate) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! What a publisher remembers of releases, and who was given which of them.
 
+use super::rows::Rows;
 use crate::inference::{Evidence, Located};
 use crate::table::number_tuples;
 use std::collections::BTreeSet;
@@ -8,8 +9,16 @@ use std::collections::BTreeSet;
 pub struct Memory {
     /// The attribute.
     pub attribute: String,
-    /// Its values in any of the releases; their places are their codes.
+    /// Its values in any of the releases; their places are their codes. Empty if there are `rows`.
     pub values: Vec<String>,
+    /// What releases show besides exact values of this attribute alone: several columns of a row, values that stand for
+    /// several, or nothing that can be judged. Without it, the groups of all releases count codes of `values`.
+    pub rows: Option<Rows>,
+    /// Whether what the new release tells alone counts even if the policy has no gate: none of its models protects the
+    /// attribute.
+    pub unprotected: bool,
+    /// What the steward should know about what is judged.
+    pub notes: Vec<String>,
     /// The releases, the new one last.
     pub releases: Vec<Remembered>,
     /// Number of people. Somebody whose value changed is another person.
@@ -27,7 +36,7 @@ pub struct Remembered {
     pub recipients: Vec<String>,
     /// What its groups are called.
     pub labels: Vec<String>,
-    /// The values of each group with their counts, rising.
+    /// The values, or rows, of each group with their counts, rising.
     pub groups: Vec<Vec<(u32, u64)>>,
     /// Places where people are: several groups where it is not known in which of them somebody is.
     pub spots: Vec<Located>,
@@ -37,6 +46,22 @@ pub struct Remembered {
     pub strangers: Vec<(u32, Located)>,
     /// People whose value it made certain when it was published, by adversary.
     pub newly: Vec<(String, u64)>,
+    /// For columns of [`Rows`] that changed for somebody: everybody's version here. Releases say something about the same
+    /// value of a person only if they show the same version.
+    pub versions: Vec<(usize, Vec<u32>)>,
+    /// The ε of randomized response, if it shows the attribute so.
+    pub response: Option<f64>,
+}
+
+impl Remembered {
+    /// The slots of some columns of a person: the column itself for its newest version.
+    pub(super) fn slots(&self, shown: &[usize], person: u32, columns: usize) -> Vec<usize> {
+        let version = |column: usize| {
+            let of = self.versions.iter().find(|(c, _)| *c == column);
+            of.map_or(0, |(_, versions)| versions[person as usize] as usize)
+        };
+        shown.iter().map(|&column| column + columns * version(column)).collect()
+    }
 }
 
 /// Somebody who was given releases, or several who put together what they were given.
@@ -118,8 +143,12 @@ impl Memory {
 
     /// People who are alike in these releases.
     pub(super) fn crowd(&self, releases: &[usize]) -> Crowd {
-        let columns: Vec<&[u32]> = releases.iter().map(|&r| &self.releases[r].place[..]).collect();
-        let sizes: Vec<u64> = releases.iter().map(|&r| self.releases[r].spots.len() as u64 + 1).collect();
+        let mut columns: Vec<&[u32]> = releases.iter().map(|&r| &self.releases[r].place[..]).collect();
+        let mut sizes: Vec<u64> = releases.iter().map(|&r| self.releases[r].spots.len() as u64 + 1).collect();
+        for (_, versions) in releases.iter().flat_map(|&r| &self.releases[r].versions) {
+            columns.push(versions);
+            sizes.push(u64::from(versions.iter().max().copied().unwrap_or(0)) + 1);
+        }
         if columns.is_empty() {
             let kinds = if self.people == 0 { Vec::new() } else { vec![(self.people as u32, 0)] };
             return Crowd { kind_of: vec![0; self.people], kinds };
@@ -128,6 +157,28 @@ impl Memory {
         let mut kinds: Vec<(u32, u32)> = firsts.into_iter().map(|person| (0, person)).collect();
         kind_of.iter().for_each(|&k| kinds[k as usize].0 += 1);
         Crowd { kind_of, kinds }
+    }
+
+    /// What a value is called.
+    pub fn value(&self, value: u32) -> String {
+        match &self.rows {
+            Some(rows) => rows.name(value),
+            None => self.values[value as usize].clone(),
+        }
+    }
+
+    /// The code of a value, if any release shows it.
+    pub fn find(&self, text: &str) -> Option<u32> {
+        match &self.rows {
+            Some(rows) => rows.find(text),
+            None => self.values.iter().position(|v| v == text).map(|v| v as u32),
+        }
+    }
+
+    /// The ε of randomized response that a person's releases among these add up to, and how many they are.
+    pub(super) fn response(&self, person: u32, releases: &[usize]) -> (f64, u64) {
+        let spent = releases.iter().map(|&r| &self.releases[r]).filter(|r| r.place[person as usize] != 0);
+        spent.filter_map(|r| r.response).fold((0.0, 0), |(sum, n), epsilon| (sum + epsilon, n + 1))
     }
 
     /// Where a person is in these releases.
@@ -141,6 +192,9 @@ impl Memory {
 
     /// What these releases say: the kinds of the crowd, then strangers.
     pub(super) fn evidence(&self, crowd: &Crowd, releases: &[usize]) -> Evidence {
+        if let Some(rows) = &self.rows {
+            return rows.evidence(self, crowd, releases);
+        }
         let groups: Vec<Vec<Vec<(u32, u64)>>> = releases.iter().map(|&r| self.releases[r].groups.clone()).collect();
         let kinds = crowd.kinds.iter().map(|&(people, person)| (people, self.located(person, releases)));
         let strangers = releases.iter().enumerate().flat_map(|(i, &r)| {

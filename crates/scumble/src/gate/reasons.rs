@@ -3,7 +3,7 @@
 use super::learn::{Breach, Learnt, What};
 use super::memory::{Crowd, Memory};
 use crate::inference::sentences::Names;
-use crate::inference::witness::{Claim, Explainer};
+use crate::inference::witness::{Claim, Explainer, Proof, Witness};
 use crate::inference::{Contradiction, Evidence, Located, Outcome, Reasons, Source};
 use crate::problem::Problem;
 
@@ -51,9 +51,18 @@ impl Learnt {
             let breach = &mut breaches[at];
             let told = i < EXPLAINED && facts.len() <= FACTS;
             let witness = told.then(|| explainer.why(breach.kind, claim, Some(&facts)).ok()).flatten();
+            // Sentences about what people lack go by values; of rows, the facts and what follows are told.
+            let witness =
+                witness.map(|w| if memory.rows.is_some() { Witness { proof: Proof::Exhaustion, ..w } } else { w });
             let used = witness.as_ref().map_or(&facts, |w| &w.facts);
             let contributing = self.contributing(memory, releases, used, self.crowd.kinds[breach.kind as usize].1);
             let sentences = match &witness {
+                Some(Witness { facts, .. }) if facts.is_empty() && memory.rows.is_some() => {
+                    vec![
+                        "no other rows of the groups that the person is in agree in every column that they share"
+                            .into(),
+                    ]
+                }
                 Some(witness) => explainer.sentences(witness, &names),
                 // Where a search or beliefs excluded something, no facts are at hand.
                 None if facts.is_empty() => vec!["no short reason was found".into()],
@@ -82,7 +91,11 @@ impl Learnt {
                 let lacks = |r: &usize| {
                     let there = &memory.releases[*r];
                     let spot = there.place[other].checked_sub(1).map(|spot| &there.spots[spot as usize]);
-                    let shows = |g: &u32| there.groups[*g as usize].iter().any(|&(v, _)| v == value);
+                    let fits = |v: u32| match &memory.rows {
+                        Some(rows) => rows.agree((releases[release as usize], value), (*r, v)),
+                        None => v == value,
+                    };
+                    let shows = |g: &u32| there.groups[*g as usize].iter().any(|&(v, _)| fits(v));
                     spot.is_some_and(|spot| !spot.may_be_absent && !spot.groups.iter().any(shows))
                 };
                 told.extend(releases.iter().copied().filter(|r| lacks(r)));
@@ -130,17 +143,17 @@ struct Naming<'a> {
 impl Names for Naming<'_> {
     fn person(&self, kind: u32, number: u32) -> String {
         if kind as usize >= self.learnt.kinds.len() {
-            return "a record that is nobody's we know".into();
+            // With rows, also what is known of people apart from the attribute.
+            let nobody = self.memory.rows.is_none();
+            return if nobody { "a record that is nobody's we know".into() } else { "somebody".into() };
         }
         let mut alike = (0u32..).zip(&self.learnt.kind_of).filter(|(_, k)| **k == kind);
         alike.nth(number as usize).map_or_else(|| "somebody".into(), |(person, _)| (self.memory.name)(person))
     }
 
     fn value(&self, value: u32) -> String {
-        match self.memory.values.get(value as usize) {
-            Some(text) if !text.is_empty() => text.clone(),
-            _ => "a missing value".into(),
-        }
+        let text = self.memory.value(value);
+        if text.is_empty() { "a missing value".into() } else { text }
     }
 
     fn release(&self, release: u32) -> String {

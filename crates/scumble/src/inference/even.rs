@@ -118,8 +118,10 @@ impl Groups {
         here.extend(evidence.facts_of(first).iter().map(|&f| self.of[f as usize]));
         let places = here.len();
         let mut alike = here.iter().all(|&g| self.values[g as usize] as usize == outcomes.len());
+        alike &= plain(evidence, first);
         for outcome in outcomes.skip(1) {
             let facts = evidence.facts_of(outcome);
+            alike &= plain(evidence, outcome);
             let same =
                 facts.len() == places && facts.iter().zip(&here[..places]).all(|(&f, &g)| self.of[f as usize] == g);
             if !same {
@@ -129,4 +131,13 @@ impl Groups {
         }
         alike
     }
+}
+
+/// Whether every fact that counts an outcome counts its value. Only then can two values be exchanged everywhere: facts may
+/// count rows of several columns, or sets of values, which do not correspond one to one.
+fn plain(evidence: &Evidence, outcome: u32) -> bool {
+    let value = evidence.outcomes()[outcome as usize].value;
+    let counts =
+        |f: &u32| !matches!(evidence.facts()[*f as usize].source, Source::Published { value: v, .. } if v != value);
+    evidence.facts_of(outcome).iter().all(counts)
 }

@@ -122,6 +122,17 @@ impl Evidence {
         evidence
     }
 
+    /// These facts about kinds with these outcomes: for each a value and the facts that count it, in order.
+    pub fn of(facts: Vec<Fact>, kinds: impl IntoIterator<Item = (u32, Vec<(u32, Vec<u32>)>)>) -> Evidence {
+        let mut evidence = Evidence { facts, ..Evidence::default() };
+        for (people, outcomes) in kinds {
+            let first = evidence.outcomes.len() as u32;
+            outcomes.into_iter().for_each(|(value, facts)| evidence.push_outcome(value, facts));
+            evidence.kinds.push(Kind { people, outcomes: (first, evidence.outcomes.len() as u32) });
+        }
+        evidence
+    }
+
     pub(super) fn push_outcome(&mut self, value: u32, facts: impl IntoIterator<Item = u32>) {
         let start = self.counted.len() as u32;
         self.counted.extend(facts);

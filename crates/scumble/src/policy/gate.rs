@@ -33,10 +33,18 @@ impl<'a> Reader<'a> {
         let mut gate = Gate::default();
         let Some(section) = self.section(root, "gate") else { return gate };
         gate.written = true;
-        self.only(
-            &section,
-            &["certain", "candidates", "posterior", "pvp", "panel", "coalitions", "everybody", "remedies"],
-        );
+        let keys = [
+            "certain",
+            "candidates",
+            "posterior",
+            "pvp",
+            "response_epsilon",
+            "panel",
+            "coalitions",
+            "everybody",
+            "remedies",
+        ];
+        self.only(&section, &keys);
         let whole = |key: &str, least: u64| {
             let value = section.get(key)?;
             let number = scalar(value.get_ref()).and_then(|t| t.parse::<u64>().ok()).filter(|n| *n >= least);
@@ -49,6 +57,13 @@ impl<'a> Reader<'a> {
         gate.candidates = whole("candidates", 2);
         gate.coalitions = whole("coalitions", 1).unwrap_or(1) as usize;
         gate.posterior = section.get("posterior").and_then(|v| self.share(&section.path("posterior"), v));
+        gate.response_epsilon = section.get("response_epsilon").and_then(|value| {
+            let number = scalar(value.get_ref()).and_then(|t| Ratio::parse(&t));
+            if number.is_none() {
+                self.wrong(&section, "response_epsilon", value, "a number that is not negative");
+            }
+            number
+        });
         gate.everybody = self.flag(&section, "everybody").unwrap_or(true);
         gate.remedies = self.flag(&section, "remedies").unwrap_or(true);
         if let Some(names) = self.texts_at(&section, "panel") {

@@ -50,6 +50,11 @@ impl HistoryPolicy {
         self.columns.get(name).map_or(name, String::as_str)
     }
 
+    /// What a column of earlier releases is called now.
+    pub fn column_now<'a>(&'a self, earlier: &'a str) -> &'a str {
+        self.columns.iter().find(|(_, before)| *before == earlier).map_or(earlier, |(now, _)| now)
+    }
+
     /// What a value of a column was in earlier releases.
     pub fn earlier_value<'a>(&'a self, column: &str, value: &'a str) -> &'a str {
         self.values.get(column).and_then(|values| values.get(value)).map_or(value, String::as_str)
