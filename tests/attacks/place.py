@@ -183,7 +183,11 @@ def check(place, scene, before, said):
     standing = place.standing()
     wrong += ["a release stays announced" for word in standing.values() if word == "announced"]
     for name in now["releases"]:
-        release = json.loads(place.read(f"releases/{name}/manifest.json")).get("id")
+        try:
+            release = json.loads(place.read(f"releases/{name}/manifest.json")).get("id")
+        except (OSError, ValueError):
+            # Said above already.
+            continue
         if release and standing.get(release) not in ("published", "withdrawn"):
             wrong.append(f"`{name}` is there and {standing.get(release, 'unknown to the ledger')}")
     wrong += [f"`{n}` is left" for n in place.names("releases") if n.startswith(".") and "synth" not in scene

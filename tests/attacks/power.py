@@ -142,13 +142,16 @@ def main():
         for number, (name, path, other, position, data) in enumerate([("nothing", "", "", 0, b""), *calls(record)]):
             disk.do(name, path, other, position, data)
             said += data.decode(errors="replace") if name == "said" else ""
+            last = set()
             for mode in modes:
                 cut = disk.after_a_cut(mode, coin)
                 key = hashlib.sha256(repr((sorted(cut.items()), said)).encode()).digest()
                 states.setdefault(key, (f"{scene}, {mode}, after call {number}: {name} {path} {other}", cut, said))
-        chosen = list(states.values())
-        last = chosen[-1:]
-        for where, cut, said in chosen if long else coin.sample(chosen[:-1], min(len(chosen) - 1, 16)) + last:
+                last.add(key)
+        # A cut when everything is done and said is always tried.
+        others = [state for key, state in states.items() if key not in last]
+        chosen = others if long else coin.sample(others, min(len(others), 12))
+        for where, cut, said in chosen + [states[key] for key in sorted(last)]:
             place.restore(cut)
             report.add(where, check(place, scene, state, said))
     report.end()

@@ -283,11 +283,12 @@ struct Replaced {
 fn remove_listed(target: &Path, files: &[PathBuf]) {
     let folder = discarded(target);
     let _ = fs::rename(aside(target), &folder);
-    let (list, others) = files.split_last().map_or((None, &[][..]), |(list, others)| (Some(list), others));
-    others.iter().for_each(|file| drop(fs::remove_file(folder.join(file))));
-    // The list of all files goes last: as long as it is there, what is left is known to be ours.
-    remove_if_empty(&folder);
-    list.iter().for_each(|file| drop(fs::remove_file(folder.join(file))));
+    // The list of all files is the last, and stays as long as another is there: by it what is left is known to be ours.
+    for file in files {
+        if fs::remove_file(folder.join(file)).is_err_and(|e| e.kind() != ErrorKind::NotFound) {
+            return;
+        }
+    }
     remove_if_empty(&folder);
 }
 
@@ -303,7 +304,7 @@ fn remove_if_empty(folder: &Path) -> bool {
 /// Removes what was replaced at a target and could not be removed then, if it is ours and nobody holds it.
 pub fn discard(target: &Path, listing: Listing) {
     for folder in [discarded(target), aside(target)] {
-        if fs::remove_dir(&folder).is_err()
+        if !remove_if_empty(&folder)
             && is_unlocked(&folder)
             && let Ok(files) = listing(&folder)
         {

@@ -137,7 +137,7 @@ fn a_head_that_is_kept_elsewhere() {
 
 #[test]
 fn an_older_copy_of_the_database_costs_no_files() {
-    let place = Place::new("");
+    let place = Place::new("history.meant = [\"new-people\"]");
     place.expect(0, &["publish", "policy.toml", "--to", "out/a"]);
     let old = fs::read(place.path("ledger/ledger.sqlite")).expect("the database");
     // Other people, so that other files are kept.
