@@ -344,7 +344,7 @@ fn exposures(
         found.push(What::Posterior);
     }
     // What was undecided before is no worse for being so still.
-    if gate.posterior.is_some() && now.unsettled && !was.unsettled && !found.contains(&What::Posterior) {
+    if limit.is_some_and(|limit| limit.given) && now.unsettled && !was.unsettled && !found.contains(&What::Posterior) {
         found.push(What::Undecided);
     }
     if gate.pvp.iter().any(|(confidence, _)| now.reaches(*confidence) && !was.reaches(*confidence)) {
@@ -429,7 +429,7 @@ impl Seen {
                 "{who} would believe in a person's value with {belief:.4} (`{by}`); at most {most} is allowed"
             ));
         }
-        if let Some(most) = gate.posterior.filter(|_| undecided > 0) {
+        if let Some(Limit { most, .. }) = self.limit.filter(|_| undecided > 0) {
             self.broken.push(format!(
                 "what {who} would believe of {undecided} people was not settled within its limit of work, and may be more than \
                  the {most} that is allowed"
