@@ -23,7 +23,7 @@ fuzz_target!(|text: &str| {
     for rule in [
         Rule::Flat,
         Rule::Prefix(vec![]),
-        Rule::Intervals(Intervals { widths, low: None, high: None }),
+        Rule::Intervals(Intervals { widths, ..Intervals::default() }),
         Rule::Dates(vec![Granularity::Month, Granularity::Year]),
     ] {
         if let Ok(taxonomy) = Taxonomy::generate(&rule, "c", &values, text.len() % 2 == 0) {

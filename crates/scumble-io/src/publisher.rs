@@ -9,7 +9,7 @@ use crate::gatekeeper::{Gatekeeper, Sight};
 use crate::levels;
 use crate::release::account::Account;
 use crate::release::recipient::{self, nothing_else};
-use crate::release::writer::Job;
+use crate::release::writer::{self, Job};
 use crate::release::{manifest, own};
 use crate::repair;
 use crate::source::{self, Extract, Source, beside};
@@ -321,6 +321,7 @@ impl Carried {
         let broken = requirements.iter().zip(&judgements).filter(|(_, j)| !j.holds);
         self.answer.reasons = broken.map(|(r, j)| Reason { message: j.words(r.name), hint: None }).collect();
         self.answer.warnings.extend_from_slice(made.form.notes());
+        self.answer.warnings.extend(writer::exact_ends(&self.policy));
         if self.answer.reasons.is_empty() {
             made.judgements = judgements;
             (self.made, self.read) = (Some(made), Some(read));

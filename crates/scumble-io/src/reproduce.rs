@@ -294,7 +294,7 @@ fn mondrian(laboratory: &Laboratory<'_>) -> Result<Findings, Problems> {
         let mut values: Vec<&str> = texts.iter().map(String::as_str).collect();
         values.sort_unstable();
         values.dedup();
-        let rule = Rule::Intervals(Intervals { widths: Vec::new(), low: None, high: None });
+        let rule = Rule::Intervals(Intervals::default());
         let taxonomy = Taxonomy::generate(&rule, name, &values, false)?;
         let codes = texts.iter().map(|t| taxonomy.find(t).unwrap_or(0)).collect();
         Ok((Attribute::new(name, taxonomy), codes))

@@ -1,8 +1,7 @@
 //! Writing the records of a release.
 //!
-//! Rows stand class by class, classes in the order of their regions (groups by their numbers, which are random), and
-//! within a class in an order that only the seed knows: nothing about the order of the extract is left, and equal cells
-//! stand together, which compresses well.
+//! Rows stand in an order that only the seed knows, over the whole file: nothing is left of the order of the extract, and a
+//! recipient who cuts the file into parts (for cross-validation, say) gets a random sample in each, not some of the classes.
 
 use crate::columns::Columns;
 use crate::source::{Cell, Extract, Place};
@@ -36,20 +35,25 @@ const PIECE: usize = 8_192;
 /// So many pieces are formatted at a time while the ones before are written.
 const BATCH: usize = 16;
 
-/// Everything needed to write rows: the form, and the records of each distinct row where they matter.
+/// Everything needed to write rows: the form, and its rows in the order in which they are written.
 pub struct Rows<'a> {
     extract: &'a Extract,
     form: &'a Form,
     /// The columns of the file.
     layout: &'a [Cell],
-    seed: u64,
+    lines: Vec<Line>,
     /// Records sorted by distinct row, with the start of each row's; only where records are told apart, by insensitive
     /// columns or as persons.
     records: Option<(Vec<u32>, Vec<u32>)>,
-    /// First class of each piece, and past the last.
-    pieces: Vec<usize>,
-    /// Per piece, per member: which of its row's records is the first of this class.
-    starts: Vec<Vec<u32>>,
+}
+
+/// A row of the file.
+struct Line {
+    class: u32,
+    /// Distinct row of the table.
+    row: u32,
+    /// Record of the extract; 0 where records are not told apart.
+    record: u32,
 }
 
 impl<'a> Rows<'a> {
@@ -60,29 +64,30 @@ impl<'a> Rows<'a> {
         let divided = all + form.suppressed().len() > extract.table.rows();
         let told_apart = !extract.plain.is_empty() || extract.persons.is_some();
         let records = told_apart.then(|| by_row(extract, divided, seed));
-        let mut pieces = vec![0];
-        let mut starts = Vec::new();
         let mut used = vec![0u32; if records.is_some() { extract.table.rows() } else { 0 }];
-        let (mut size, mut here) = (0, Vec::new());
-        for i in 0..classes {
-            for m in members(form, i) {
-                size += m.count as usize;
-                if records.is_some() {
-                    here.push(used[m.row as usize]);
-                    used[m.row as usize] += m.count;
+        let mut lines = Vec::new();
+        for class in 0..classes {
+            for m in members(form, class) {
+                let line = |record| Line { class: class as u32, row: m.row, record };
+                match &records {
+                    None => lines.extend((0..m.count).map(|_| line(0))),
+                    Some((records, first)) => {
+                        let from = (first[m.row as usize] + used[m.row as usize]) as usize;
+                        lines.extend(records[from..from + m.count as usize].iter().map(|&record| line(record)));
+                        used[m.row as usize] += m.count;
+                    }
                 }
             }
-            if size >= PIECE || i + 1 == classes {
-                pieces.push(i + 1);
-                starts.push(std::mem::take(&mut here));
-                size = 0;
-            }
         }
-        Rows { extract, form, layout, seed, records, pieces, starts }
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream(1);
+        lines.shuffle(&mut random);
+        Rows { extract, form, layout, lines, records }
     }
 
-    fn count(&self) -> usize {
-        self.pieces.len() - 1
+    /// The rows in pieces of work, in order.
+    fn pieces(&self) -> Vec<&[Line]> {
+        self.lines.chunks(PIECE).collect()
     }
 
     /// The form, if its classes show regions.
@@ -96,24 +101,11 @@ impl<'a> Rows<'a> {
         &own.unwrap_or(&self.extract.table.quasi)[i]
     }
 
-    /// What all records of a class show; `None` where each shows its own value.
-    fn shown(&self, class: usize, i: usize) -> Option<Run> {
-        self.generalized().map(|form| form.classes[class].region[i])
-    }
-
     /// The class of every record, `u32::MAX` for those that are not written; nothing where records are not told apart.
     pub fn class_of(&self) -> Vec<u32> {
-        let Some((records, first)) = &self.records else { return Vec::new() };
+        let Some((records, _)) = &self.records else { return Vec::new() };
         let mut class_of = vec![u32::MAX; records.len()];
-        for piece in 0..self.count() {
-            let mut start = self.starts[piece].iter();
-            for class in self.pieces[piece]..self.pieces[piece + 1] {
-                for m in members(self.form, class) {
-                    let from = (first[m.row as usize] + start.next().copied().unwrap_or(0)) as usize;
-                    records[from..from + m.count as usize].iter().for_each(|&r| class_of[r as usize] = class as u32);
-                }
-            }
-        }
+        self.lines.iter().for_each(|line| class_of[line.record as usize] = line.class);
         class_of
     }
 
@@ -126,29 +118,6 @@ impl<'a> Rows<'a> {
             records[end - m.count as usize..end].iter().copied()
         };
         self.form.suppressed().iter().flat_map(last).collect()
-    }
-
-    /// Calls `visit(class, rows)` for every class of a piece; a row is (distinct row, record) with the record 0 where
-    /// no insensitive column needs it.
-    fn visit(&self, piece: usize, mut visit: impl FnMut(usize, &[(u32, u32)])) {
-        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        random.set_stream(piece as u64 + 1);
-        let mut start = self.starts[piece].iter();
-        let mut rows: Vec<(u32, u32)> = Vec::new();
-        for class in self.pieces[piece]..self.pieces[piece + 1] {
-            rows.clear();
-            for m in members(self.form, class) {
-                match &self.records {
-                    None => rows.extend((0..m.count).map(|_| (m.row, 0))),
-                    Some((records, first)) => {
-                        let from = (first[m.row as usize] + start.next().copied().unwrap_or(0)) as usize;
-                        rows.extend(records[from..from + m.count as usize].iter().map(|&r| (m.row, r)));
-                    }
-                }
-            }
-            rows.shuffle(&mut random);
-            visit(class, &rows);
-        }
     }
 }
 
@@ -197,14 +166,32 @@ fn by_row(extract: &Extract, divided: bool, seed: u64) -> (Vec<u32>, Vec<u32>) {
     (records, first)
 }
 
-/// The text of every cell value, ready to be written: one list per column of the layout.
-enum Texts<'a> {
-    /// By run, for quasi-identifiers.
-    Runs(HashMap<Run, Vec<u8>, foldhash::fast::FixedState>),
-    /// By code, with the code of each row or record.
-    Codes(Labels, &'a [u32]),
-    /// The number of the class.
-    Number,
+/// What a column shows: texts, and which of them each class, distinct row or record has.
+struct Texts<'a> {
+    labels: Labels,
+    codes: Cow<'a, [u32]>,
+    by: By,
+}
+
+/// What decides the text of a cell.
+#[derive(Clone, Copy)]
+enum By {
+    Class,
+    Row,
+    Record,
+}
+
+impl Texts<'_> {
+    /// Which text a row of the file has.
+    #[inline(always)]
+    fn code(&self, line: &Line) -> u32 {
+        let at = match self.by {
+            By::Class => line.class,
+            By::Row => line.row,
+            By::Record => line.record,
+        };
+        self.codes[at as usize]
+    }
 }
 
 /// Texts one after another, each followed by so much room that a whole [`STEP`] can be copied from where it begins.
@@ -224,6 +211,12 @@ impl Labels {
         self.bytes.extend_from_slice(text);
         self.bytes.resize(self.bytes.len() + STEP, 0);
         self.longest = self.longest.max(text.len());
+    }
+
+    /// The text of a code.
+    fn get(&self, code: u32) -> &[u8] {
+        let (start, length) = self.spans[code as usize];
+        &self.bytes[start..start + length]
     }
 
     /// Copies the text of a code to `out`, which has room for it and a step more; where it ends there.
@@ -260,7 +253,10 @@ pub fn csv(
     let names: Vec<Vec<u8>> = layout.iter().map(|c| escape(&c.name, delimiter)).collect();
     let mut head = names.join(&delimiter);
     head.push(b'\n');
-    let texts: Vec<Texts<'_>> = layout.par_iter().map(|cell| texts(rows, cell, delimiter)).collect();
+    // A line with nothing in it would be skipped when it is read; the only column shows its empty cells as quotes.
+    let alone = layout.len() == 1;
+    let escape = |text: &str| if alone && text.is_empty() { b"\"\"".to_vec() } else { escape(text, delimiter) };
+    let texts: Vec<Texts<'_>> = layout.par_iter().map(|cell| texts(rows, cell, &escape)).collect();
     let total = rows.extract.table.records();
     let mut done = 0;
     let (send, receive) = sync_channel::<(Vec<u8>, usize, u64)>(BATCH);
@@ -271,13 +267,12 @@ pub fn csv(
         let (texts, spares) = (&texts, &spares);
         scope.spawn(move || {
             // Pieces are formatted in parallel a few at a time and handed over in order.
-            let pieces: Vec<usize> = (0..rows.count()).collect();
-            for batch in pieces.chunks(BATCH) {
+            for batch in rows.pieces().chunks(BATCH) {
                 let formatted: Vec<_> = batch
                     .par_iter()
-                    .map(|&p| {
+                    .map(|lines| {
                         let buffer = spares().pop().unwrap_or_default();
-                        format_piece(rows, texts, p, delimiter, buffer)
+                        format_piece(lines, texts, delimiter, buffer)
                     })
                     .collect();
                 for buffer in formatted {
@@ -311,36 +306,40 @@ pub fn failed(path: &Path, e: &std::io::Error) -> Problems {
         .into()
 }
 
-fn texts<'a>(rows: &Rows<'a>, cell: &Cell, delimiter: u8) -> Texts<'a> {
+fn texts<'a>(rows: &Rows<'a>, cell: &Cell, escape: &dyn Fn(&str) -> Vec<u8>) -> Texts<'a> {
     let extract = rows.extract;
-    // A line with nothing in it would be skipped when it is read; the only column shows its empty cells as quotes.
-    let alone = rows.layout.len() == 1;
-    let escape =
-        |text: &str, delimiter| if alone && text.is_empty() { b"\"\"".to_vec() } else { escape(text, delimiter) };
+    let leaves = |t: &Taxonomy| (0..t.leaves() as u32).map(|code| escape(t.leaf(code))).collect::<Labels>();
     match cell.place {
         Place::Quasi(i) => {
             let taxonomy = &rows.quasi(i).taxonomy;
             let Some(form) = rows.generalized() else {
-                let labels = (0..taxonomy.leaves() as u32).map(|c| escape(taxonomy.leaf(c), delimiter)).collect();
-                return Texts::Codes(labels, &extract.table.quasi_codes[i]);
+                let codes = Cow::Borrowed(&extract.table.quasi_codes[i][..]);
+                return Texts { labels: leaves(taxonomy), codes, by: By::Row };
             };
-            let mut known = HashMap::default();
-            for class in &form.classes {
-                let run = class.region[i];
-                known.entry(run).or_insert_with(|| escape(&taxonomy.label(run), delimiter));
-            }
-            Texts::Runs(known)
+            let (mut labels, mut known) = (Labels::default(), HashMap::<Run, u32>::new());
+            let mut code = |run: Run| {
+                *known.entry(run).or_insert_with(|| {
+                    labels.push(&escape(&taxonomy.label(run)));
+                    labels.spans.len() as u32 - 1
+                })
+            };
+            let codes = form.classes.iter().map(|class| code(class.region[i])).collect();
+            Texts { labels, codes, by: By::Class }
         }
         Place::Sensitive(i) => {
-            let taxonomy = &extract.table.sensitive[i].taxonomy;
-            let labels = (0..taxonomy.leaves() as u32).map(|c| escape(taxonomy.leaf(c), delimiter)).collect();
-            Texts::Codes(labels, &extract.table.sensitive_codes[i])
+            let codes = Cow::Borrowed(&extract.table.sensitive_codes[i][..]);
+            Texts { labels: leaves(&extract.table.sensitive[i].taxonomy), codes, by: By::Row }
         }
         Place::Plain(i) => {
             let column = &extract.plain[i];
-            Texts::Codes(column.values.iter().map(|v| escape(v, delimiter)).collect(), &column.codes)
+            let labels = column.values.iter().map(escape).collect();
+            Texts { labels, codes: Cow::Borrowed(&column.codes[..]), by: By::Record }
         }
-        Place::Group | Place::Count => Texts::Number,
+        Place::Group | Place::Count => {
+            let classes = class_count(rows.form);
+            let labels = (0..classes).map(|class| group_number(class).to_string()).collect();
+            Texts { labels, codes: (0..classes as u32).collect(), by: By::Class }
+        }
     }
 }
 
@@ -359,75 +358,41 @@ fn escape(text: &str, delimiter: u8) -> Vec<u8> {
 }
 
 /// The rows of a piece as text in the buffer: how many bytes and how many rows.
-fn format_piece(
-    rows: &Rows<'_>,
-    texts: &[Texts<'_>],
-    piece: usize,
-    delimiter: u8,
-    mut out: Vec<u8>,
-) -> (Vec<u8>, usize, u64) {
-    let (mut at, mut written) = (0, 0);
-    let layout = rows.layout;
-    let varying: Vec<(&Labels, &[u32], bool)> = (layout.iter().zip(texts))
-        .filter_map(|(cell, text)| match text {
-            Texts::Codes(labels, codes) => Some((labels, *codes, matches!(cell.place, Place::Plain(_)))),
-            Texts::Runs(_) | Texts::Number => None,
-        })
-        .collect();
-    let longest: usize = varying.iter().map(|(labels, ..)| labels.longest).sum();
-    // The cells of a class that are equal in all its rows, neighbours joined with their delimiters: `fixed[i]` stands
-    // before the i-th cell that is not, and the last one at the end.
-    let mut fixed: Vec<Vec<u8>> = vec![Vec::new(); varying.len() + 1];
-    rows.visit(piece, |class, members| {
-        fixed.iter_mut().for_each(Vec::clear);
-        let mut slot = 0;
-        for (cell, text) in layout.iter().zip(texts) {
-            match (cell.place, text) {
-                (Place::Quasi(i), Texts::Runs(known)) => {
-                    let text = rows.shown(class, i).and_then(|run| known.get(&run));
-                    fixed[slot].extend_from_slice(text.map_or(&[], |t| t.as_slice()));
-                }
-                (_, Texts::Number) => fixed[slot].extend_from_slice(group_number(class).to_string().as_bytes()),
-                _ => slot += 1,
-            }
-            fixed[slot].push(delimiter);
+fn format_piece(lines: &[Line], texts: &[Texts<'_>], delimiter: u8, mut out: Vec<u8>) -> (Vec<u8>, usize, u64) {
+    let longest: usize = texts.iter().map(|t| t.labels.longest + 1).sum();
+    let room = lines.len() * longest + STEP;
+    if out.len() < room {
+        out.resize(room, 0);
+    }
+    let mut at = 0;
+    for line in lines {
+        for text in texts {
+            at = text.labels.copy(text.code(line), &mut out, at);
+            out[at] = delimiter;
+            at += 1;
         }
-        if let Some(last) = fixed[slot].last_mut() {
-            *last = b'\n';
+        if at > 0 {
+            out[at - 1] = b'\n';
         }
-        let room = at + members.len() * (longest + fixed.iter().map(Vec::len).sum::<usize>()) + STEP;
-        if out.len() < room {
-            out.resize(room.max(PIECE * 12 * texts.len()), 0);
-        }
-        for &(row, record) in members {
-            for (before, (labels, codes, plain)) in fixed.iter().zip(&varying) {
-                out[at..at + before.len()].copy_from_slice(before);
-                at += before.len();
-                at = labels.copy(codes[if *plain { record } else { row } as usize], &mut out, at);
-            }
-            let last = &fixed[varying.len()];
-            out[at..at + last.len()].copy_from_slice(last);
-            at += last.len();
-        }
-        written += members.len() as u64;
-    });
-    (out, at, written)
+    }
+    (out, at, lines.len() as u64)
 }
 
 /// Writes a Parquet file. Generalized columns are text; the others keep the type that they had in the source.
 pub fn parquet(path: &Path, rows: &Rows<'_>, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<File, Problems> {
     let file = File::create(path).map_err(|e| failed(path, &e))?;
     let refuse = |e| parquet_failed(path, e);
-    let exact = rows.generalized().is_none();
-    let kinds: Vec<DataType> = rows.layout.iter().map(|cell| kept_type(cell, exact)).collect();
+    let kinds: Vec<DataType> =
+        rows.layout.iter().map(|cell| kept_type(cell, shows_whole_numbers(rows.form, rows.extract, cell))).collect();
     let schema = schema(rows.layout, &kinds);
     let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(refuse)?;
     let total = rows.extract.table.records();
     let mut done = 0;
-    let pieces: Vec<usize> = (0..rows.count()).collect();
-    for batch in pieces.chunks(BATCH) {
+    let texts: Vec<Texts<'_>> =
+        rows.layout.par_iter().map(|cell| texts(rows, cell, &|text| text.as_bytes().to_vec())).collect();
+    for batch in rows.pieces().chunks(BATCH) {
         let made: Vec<Result<RecordBatch, Problems>> =
-            batch.par_iter().map(|&p| piece_batch(rows, &kinds, &schema, p)).collect();
+            batch.par_iter().map(|lines| piece_batch(lines, &texts, &kinds, &schema)).collect();
         for batch in made {
             let batch = batch?;
             writer.write(&batch).map_err(refuse)?;
@@ -458,6 +423,13 @@ fn parquet_failed(path: &Path, e: ParquetError) -> Problems {
     }
 }
 
+/// Whether a quasi-identifier is shown record by record, in cells that are whole numbers.
+fn shows_whole_numbers(form: &Form, extract: &Extract, cell: &Cell) -> bool {
+    let (Form::Anatomized(_), Place::Quasi(i)) = (form, cell.place) else { return false };
+    let t = &extract.table.quasi[i].taxonomy;
+    (0..t.leaves() as u32).all(|leaf| t.leaf(leaf).is_empty() || t.leaf(leaf).parse::<i64>().is_ok())
+}
+
 /// Generalized values are text. Others keep their type where text can be turned back into it; of quasi-identifiers that
 /// are `exact` only whole numbers do, which can be written in one way only.
 fn kept_type(cell: &Cell, exact: bool) -> DataType {
@@ -472,42 +444,16 @@ fn kept_type(cell: &Cell, exact: bool) -> DataType {
 }
 
 fn piece_batch(
-    rows: &Rows<'_>,
+    lines: &[Line],
+    texts: &[Texts<'_>],
     kinds: &[DataType],
     schema: &Arc<Schema>,
-    piece: usize,
 ) -> Result<RecordBatch, Problems> {
-    let extract = rows.extract;
-    let mut columns: Vec<Vec<Option<String>>> = vec![Vec::new(); kinds.len()];
-    let cell = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    rows.visit(piece, |class, members| {
-        for (column, c) in columns.iter_mut().zip(rows.layout) {
-            match c.place {
-                Place::Quasi(i) => {
-                    let taxonomy = &rows.quasi(i).taxonomy;
-                    if let Some(run) = rows.shown(class, i) {
-                        let label = cell(&taxonomy.label(run));
-                        column.extend(members.iter().map(|_| label.clone()));
-                    } else {
-                        let codes = &extract.table.quasi_codes[i];
-                        column.extend(members.iter().map(|&(row, _)| cell(taxonomy.leaf(codes[row as usize]))));
-                    }
-                }
-                Place::Group | Place::Count => {
-                    let number = cell(&group_number(class).to_string());
-                    column.extend(members.iter().map(|_| number.clone()));
-                }
-                Place::Sensitive(i) => {
-                    let (taxonomy, codes) = (&extract.table.sensitive[i].taxonomy, &extract.table.sensitive_codes[i]);
-                    column.extend(members.iter().map(|&(row, _)| cell(taxonomy.leaf(codes[row as usize]))));
-                }
-                Place::Plain(i) => {
-                    let source = &extract.plain[i];
-                    column.extend(members.iter().map(|&(_, r)| cell(source.values.get(source.codes[r as usize]))));
-                }
-            }
-        }
-    });
+    let cell = |text: &Texts<'_>, line: &Line| {
+        let shown = text.labels.get(text.code(line));
+        (!shown.is_empty()).then(|| String::from_utf8_lossy(shown).into_owned())
+    };
+    let columns = texts.iter().map(|text| lines.iter().map(|line| cell(text, line)).collect()).collect();
     batch(schema, kinds, columns)
 }
 
@@ -558,8 +504,8 @@ impl<'a> Stream<'a> {
         delimiter: Option<u8>,
     ) -> Result<Stream<'a>, Problems> {
         let file = File::create(path).map_err(|e| failed(path, &e))?;
-        let exact = matches!(form, Form::Anatomized(_));
-        let kinds: Vec<DataType> = layout.iter().map(|cell| kept_type(cell, exact)).collect();
+        let kinds: Vec<DataType> =
+            layout.iter().map(|cell| kept_type(cell, shows_whole_numbers(form, extract, cell))).collect();
         let schema = schema(layout, &kinds);
         let out = match delimiter {
             Some(delimiter) => {

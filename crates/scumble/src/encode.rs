@@ -20,7 +20,7 @@ pub fn encode(
     let has_missing = values.iter().any(|v| is_missing(v));
     let present: Vec<&str> = values.iter().copied().filter(|v| !is_missing(v)).collect();
     let taxonomy = match (rule, rows) {
-        (Rule::File { path, ordered }, Some(rows)) => Taxonomy::from_rows(path, rows, *ordered, has_missing)?,
+        (Rule::File { path, ordered, .. }, Some(rows)) => Taxonomy::from_rows(path, rows, *ordered, has_missing)?,
         (Rule::File { path, .. }, None) => return Err(Problem::new(format!("taxonomy `{path}` was not read")).into()),
         (rule, _) => Taxonomy::generate(rule, column, &present, has_missing)?,
     };

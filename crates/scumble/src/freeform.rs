@@ -118,9 +118,9 @@ impl Values {
             return Err(reader.problems);
         }
         let mut sums = vec![(0, 0)];
-        for (code, s) in (0..).zip(&sensitive) {
+        for (code, s) in (0u32..).zip(&sensitive) {
             let (sum, n) = sums[code as usize];
-            let counted = u64::from(Some(code) != taxonomy.missing());
+            let counted = u64::from((code as usize) < taxonomy.real());
             sums.push((sum + counted * (s.num() * (unit / s.den())) as u64, n + counted));
         }
         let mut values = Values {
@@ -148,7 +148,7 @@ impl Values {
         self.leaves = (0..taxonomy.leaves() as u32).map(leaf).collect();
         taxonomy.visit_nodes(|_, children| {
             let node = Run::new(children[0].first, children[children.len() - 1].last);
-            let known = children.iter().filter(|c| Some(c.first) != taxonomy.missing());
+            let known = children.iter().filter(|c| (c.first as usize) < taxonomy.real());
             let most = known.map(|&c| (self.observability(c), c)).reduce(|a, b| if b.0 > a.0 { b } else { a });
             let (most, child) = most.unwrap_or((belief, node));
             let o = given.get(&node).copied().unwrap_or_else(|| boosted(most, alpha));
@@ -167,9 +167,14 @@ impl Values {
             }
             self.nodes.insert(node, o);
         });
-        if let Some(missing) = taxonomy.missing() {
-            self.leaves[missing as usize] = self.observability(taxonomy.root());
+        for other in taxonomy.real()..taxonomy.leaves() {
+            self.leaves[other] = self.observability(taxonomy.root());
         }
+    }
+
+    /// The same of a taxonomy with the same leaves and nodes, which calls them otherwise.
+    pub(crate) fn shown_in(&self, taxonomy: &Arc<Taxonomy>) -> Values {
+        Values { taxonomy: taxonomy.clone(), ..self.clone() }
     }
 
     /// The taxonomy whose values these are.

@@ -1,16 +1,22 @@
 //! Taxonomies from published labels: what a recipient knows of an attribute.
 //!
 //! A recipient has the rule and the labels of a release, not the values below them. The taxonomy made here gives every label
-//! a run, so that classes, registers and queries are understood from what is published alone.
+//! a run, so that classes, registers and queries are understood from what is published alone. No label but the root's is
+//! taken for everything: values that were suppressed have no label, so there may be more than the labels name.
 
-use crate::problem::Problems;
-use crate::rule::Rule;
-use crate::scale::{Decimal, parse_date};
+use crate::class::Run;
+use crate::problem::{Problem, Problems};
+use crate::rule::{Rule, Unit, cells_of_labels, flat, nested_rows, of_rows, prefix};
+use crate::scale::Decimal;
 use crate::taxonomy::{ROOT, Taxonomy};
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
 
 impl Taxonomy {
-    /// A taxonomy in which every published label has a meaning. Its leaves are the values that the labels themselves name
-    /// (the ends of ranges, unmasked values) and those of the register.
+    /// A taxonomy in which every published label has a run. Its leaves are what the labels themselves name (the ends
+    /// of ranges, unmasked values) and the values of others, such as the people of a register.
+    ///
+    /// A label that is no word of the rule has no run; [`Taxonomy::parse`] says so. In a file two nodes may have the same leaves.
     pub fn of_labels(
         column: &str,
         rule: &Rule,
@@ -18,54 +24,154 @@ impl Taxonomy {
         labels: &[&str],
         others: &[&str],
     ) -> Result<Taxonomy, Problems> {
-        // A masked label stands for texts of its length, which only have to be ones that the label masks. They are made up where
-        // no other text is such a one: two of them, because what stands for one text would be called by it.
-        let mut known: Vec<(usize, &str)> = others.iter().map(|text| (text.len(), *text)).collect();
-        known.sort_unstable();
-        let masks = |label: &str| {
-            let kept = label.trim_end_matches('*');
-            let next = known.partition_point(|&(len, text)| (len, text) < (label.len(), kept));
-            kept != label && known.get(next).is_some_and(|(len, text)| *len == label.len() && text.starts_with(kept))
-        };
-        let stand_in = |label: &&str| if masks(label) { Default::default() } else { unmask(label) };
-        let stand_ins: Vec<[String; 2]> = labels.iter().map(stand_in).collect();
-        let mut texts: Vec<&str> = others.to_vec();
-        for (label, stand_in) in labels.iter().zip(&stand_ins) {
-            match rule {
-                Rule::File { .. } | Rule::Nested(_) => (),
-                Rule::Intervals(_) | Rule::Dates(_) => texts.extend(ends(label)),
-                Rule::Prefix(_) => texts.extend(stand_in.iter().map(String::as_str)),
-                Rule::Flat => texts.push(label),
-            }
-        }
         let has_missing = labels.contains(&"") || others.contains(&"");
-        let unmasked = |t: &&str| !t.is_empty() && (**t != *ROOT || !labels.contains(&ROOT));
-        let mut values: Vec<&str> = texts.into_iter().filter(unmasked).collect();
-        values.sort_unstable();
-        values.dedup();
-        match (rule, rows) {
-            (Rule::File { path, ordered }, Some(rows)) => Taxonomy::from_rows(path, rows, *ordered, has_missing),
-            (Rule::Nested(_), _) => Taxonomy::generate(rule, column, &[], has_missing),
-            // A table in which every cell is suppressed has no leaf left; the root stands for itself.
-            (rule, _) if values.is_empty() && !has_missing => Taxonomy::generate(&Rule::Flat, column, &[ROOT], false)
-                .and_then(|t| if labels.is_empty() { Taxonomy::generate(rule, column, &[], true) } else { Ok(t) }),
-            (rule, _) => Taxonomy::generate(rule, column, &values, has_missing),
-        }
+        let values = |texts: &[&'_ str]| -> Vec<String> {
+            let mut values: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
+            values.retain(|t| !t.is_empty() && (t != ROOT || !labels.contains(&ROOT)));
+            values.sort_unstable();
+            values.dedup();
+            values
+        };
+        let taxonomy = match (rule, rows) {
+            (Rule::File { path, ordered, .. }, Some(rows)) => of_rows(path, rows, *ordered, has_missing, true)?,
+            (Rule::File { path, .. }, None) => {
+                return Err(Problem::new(format!("taxonomy `{path}` was not read")).into());
+            }
+            (Rule::Nested(tree), _) => {
+                of_rows(&format!("attributes.{column}.taxonomy.nested"), nested_rows(tree), false, has_missing, true)?
+            }
+            (Rule::Intervals(_) | Rule::Dates(_), _) => {
+                let exact = matches!(rule, Rule::Intervals(rule) if rule.unit == Unit::Exact);
+                let named: Vec<&str> = labels.iter().copied().filter(|l| !l.is_empty() && *l != ROOT).collect();
+                let named = if exact { named.iter().flat_map(|label| ends(label)).collect() } else { named };
+                cells_of_labels(rule, column, &named, others, has_missing)?
+            }
+            (Rule::Prefix(lengths), _) => {
+                let texts = unmasked(labels, others);
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                let values = values(&texts);
+                let values: Vec<&str> = values.iter().map(String::as_str).collect();
+                prefix(lengths, &values, has_missing, true).unambiguous(&format!("column `{column}`"))?
+            }
+            (Rule::Flat, _) => {
+                let values = values(&[labels, others].concat());
+                let values: Vec<&str> = values.iter().map(String::as_str).collect();
+                flat(&values, has_missing, true).unambiguous(&format!("column `{column}`"))?
+            }
+        };
+        Ok(taxonomy)
     }
 }
 
-/// Texts that a label with a mask may stand for; the text itself if there is no mask, nothing if all is masked.
-fn unmask(label: &str) -> [String; 2] {
-    let kept = label.trim_end_matches('*');
-    let fill = |c: &str| kept.to_owned() + &c.repeat(label.len() - kept.len());
-    if kept.is_empty() { Default::default() } else { ["?", "!"].map(fill) }
+impl Taxonomy {
+    /// The lines of a file that tells a recipient what the published runs mean and nothing else: the runs with their ancestors.
+    /// Where a leaf is not published something else stands in its place, `(other Africa)`.
+    pub fn rows_of(&self, published: impl IntoIterator<Item = Run>) -> Vec<Vec<String>> {
+        let shown: BTreeSet<Shown> = published.into_iter().flat_map(|run| self.shown(run)).collect();
+        let mut codes: BTreeSet<u32> = BTreeSet::new();
+        for of in &shown {
+            if self.is_ordered() {
+                codes.extend([of.run.first, of.run.last]);
+            }
+            codes.extend(apart(of.run, &shown));
+        }
+        codes.retain(|&code| (code as usize) < self.real());
+        let mut stand_ins: HashMap<String, usize> = HashMap::new();
+        let mut rows = Vec::with_capacity(codes.len());
+        for code in codes {
+            let is_shown = |&level: &usize| {
+                let node = self.at_level(code, level);
+                shown.iter().any(|of| of.level <= level && node.covers(of.run))
+            };
+            let mut row = self.row(code);
+            let lowest = (0..=self.levels()).find(is_shown).unwrap_or(self.levels());
+            // Two of them, because a node over one leaf would be called by the leaf.
+            for _ in 0..2 * usize::from(lowest > 0) {
+                let number = stand_ins.entry(row[lowest].clone()).or_default();
+                *number += 1;
+                let text = self.stand_in(&row[lowest], *number);
+                row[..lowest].fill(text);
+                rows.push(row.clone());
+            }
+            if lowest == 0 {
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    /// The nodes that the label of a run names: itself, or the ends of a range.
+    fn shown(&self, run: Run) -> Vec<Shown> {
+        let lowest = || (0..=self.levels()).find(|&level| self.at_level(run.first, level) == run);
+        match self.shown_level().filter(|&level| self.at_level(run.first, level) == run).or_else(lowest) {
+            Some(level) => vec![Shown { run, level }],
+            None => [run.first, run.last].map(|code| Shown { run: Run::new(code, code), level: 0 }).to_vec(),
+        }
+    }
+
+    /// A text that no label of the taxonomy has.
+    fn stand_in(&self, label: &str, number: usize) -> String {
+        let mut text = if number == 1 { format!("(other {label})") } else { format!("(other {label} {number})") };
+        while self.parse(&text).is_some() || self.find(&text).is_some() {
+            text = format!("({text})");
+        }
+        text
+    }
+}
+
+/// A node that a release shows, and the level that it is shown at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Shown {
+    run: Run,
+    level: usize,
+}
+
+/// A leaf of the run that lies in no smaller one that is shown, so that both can be told apart.
+fn apart(run: Run, shown: &BTreeSet<Shown>) -> Option<u32> {
+    let mut at = run.first;
+    // In the order of their first leaves, and nested or disjoint.
+    for of in shown.iter().filter(|of| of.run != run && run.covers(of.run)) {
+        if of.run.first > at {
+            break;
+        }
+        at = at.max(of.run.last + 1);
+    }
+    (at <= run.last).then_some(at)
+}
+
+/// Texts that masked labels may stand for, and those of others that fit a label's length. A masked label stands for texts of
+/// its length, which only have to be ones that the label masks. They are made up where no other text is such a one: two of
+/// them, because what stands for one text would be called by it.
+fn unmasked(labels: &[&str], others: &[&str]) -> Vec<String> {
+    let length = |text: &str| text.chars().count();
+    let longest = labels.iter().filter(|l| **l != ROOT).map(|l| length(l)).max();
+    let mut known: Vec<(usize, &str)> = others
+        .iter()
+        .map(|text| (length(text), *text))
+        .filter(|(n, _)| longest.is_none_or(|longest| *n <= longest))
+        .collect();
+    known.sort_unstable();
+    let mut texts: Vec<String> = known.iter().map(|(_, text)| (*text).to_owned()).collect();
+    for label in labels {
+        let kept = label.trim_end_matches('*');
+        let next = known.partition_point(|&(n, text)| (n, text) < (length(label), kept));
+        let masks = known.get(next).is_some_and(|(n, text)| *n == length(label) && text.starts_with(kept));
+        if kept == *label {
+            texts.push(kept.to_owned());
+        } else if !kept.is_empty() {
+            let fill = |c: &str| kept.to_owned() + &c.repeat(label.len() - kept.len());
+            // One that is known and one that is made up are two already.
+            texts.extend(if masks { vec![fill("?")] } else { vec![fill("?"), fill("!")] });
+        }
+    }
+    texts
 }
 
 /// The values that a range or a single value names.
 fn ends(label: &str) -> Vec<&str> {
-    let place = |t: &str| Decimal::parse(t).is_some() || parse_date(t).is_some();
+    let is_number = |t: &str| Decimal::parse(t).is_some();
     match label.strip_prefix('[').and_then(|l| l.strip_suffix(']')).and_then(|l| l.split_once(", ")) {
-        Some((a, b)) if place(a) && place(b) => vec![a, b],
+        Some((a, b)) if is_number(a) && is_number(b) => vec![a, b],
         _ => vec![label],
     }
 }
@@ -73,18 +179,65 @@ fn ends(label: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rule::Intervals;
     use crate::scale::Granularity;
 
+    fn understood(rule: &Rule, labels: &[&str], others: &[&str]) -> Taxonomy {
+        let t = Taxonomy::of_labels("c", rule, None, labels, others).unwrap();
+        for label in labels {
+            let run = t.parse(label).unwrap_or_else(|| panic!("{rule:?}: {label}"));
+            assert_eq!(t.label(run), *label, "{rule:?}");
+            assert_eq!(run == t.root(), *label == ROOT, "{rule:?}: only the root is everything, not {label}");
+        }
+        t
+    }
+
     #[test]
-    fn every_label_has_a_run() {
-        let number = Rule::Intervals(Default::default());
-        let t = Taxonomy::of_labels("age", &number, None, &["[20, 30]", "25", "*", ""], &["22"]).unwrap();
-        assert!(["[20, 30]", "25", "*", ""].iter().all(|label| t.parse(label).is_some()));
+    fn every_label_has_a_run_of_its_own() {
+        let number = Rule::Intervals(Intervals::default());
+        let t = understood(&number, &["[20, 30]", "25", "*", ""], &["22"]);
         assert!(t.parse("[20, 30]").is_some_and(|run| t.find("22").is_some_and(|leaf| run.contains(leaf))));
-        let dates = Rule::Dates(vec![Granularity::Month]);
-        let t = Taxonomy::of_labels("birth", &dates, None, &["[1961-03-05, 1970-01-01]"], &[]).unwrap();
-        assert!(t.parse("[1961-03-05, 1970-01-01]").is_some());
-        let t = Taxonomy::of_labels("zip", &Rule::Prefix(vec![3]), None, &["431**", "52001"], &["43107"]).unwrap();
+        understood(&number, &["[20, 30]", "*"], &[]);
+        understood(&number, &["20", "*"], &[]);
+        understood(&number, &["*"], &[]);
+        let low = Decimal::parse("20");
+        let widths = vec![Decimal { mantissa: 5, decimals: 0 }, Decimal { mantissa: 10, decimals: 0 }];
+        let fives = Rule::Intervals(Intervals { widths, low, high: Decimal::parse("90"), unit: Unit::Finest });
+        let t = understood(&fives, &["[20, 25)", "[25, 40)", "<45", ">=35", ">=90", "[30, 40)", "*"], &["97"]);
+        assert!(t.parse(">=90").is_some_and(|run| t.find("97").is_some_and(|leaf| run.contains(leaf))));
+        assert_eq!(t.parse("[20, 24]"), None, "no word of the rule");
+        let dates = Rule::Dates(vec![Granularity::Month, Granularity::Year]);
+        understood(&dates, &["[1961-03, 1970-01]", "1961-03", "1961", "*"], &["1965-06-07"]);
+        let t = Taxonomy::of_labels("c", &dates, None, &["[1961-03-05, 1970-01-01]"], &[]).unwrap();
+        assert_eq!(t.parse("[1961-03-05, 1970-01-01]"), None, "days are no words of a rule of months");
+        let zip = Rule::Prefix(vec![3]);
+        let t = understood(&zip, &["431**", "52001", "*"], &["43107", "43107-1234"]);
         assert!(t.parse("431**").is_some_and(|run| t.find("43107").is_some_and(|leaf| run.contains(leaf))));
+        assert_eq!(t.find("43107-1234"), None, "longer than what the labels mask");
+        understood(&Rule::Flat, &["M", "*"], &[]);
+    }
+
+    /// What a recipient makes of the lines is what was published, and no other leaf is among them.
+    #[test]
+    fn a_file_tells_what_is_published_and_no_more() {
+        let lines = "Kenya;East;Africa;*\nUganda;East;Africa;*\nMali;West;Africa;*\nPeru;South;America;*";
+        let rows: Vec<Vec<String>> = lines.lines().map(|l| l.split(';').map(str::to_owned).collect()).collect();
+        let rule = Rule::File { path: "places.csv".into(), ordered: false, public: false };
+        let t = of_rows("places.csv", rows, false, false, false).unwrap();
+        for labels in
+            [vec!["Africa"], vec!["Africa", "Kenya"], vec!["East", "Mali", "*"], vec!["Africa", "East", "Peru"]]
+        {
+            let runs: Vec<Run> = labels.iter().map(|l| t.parse(l).unwrap()).collect();
+            let told = t.rows_of(runs);
+            let read = Taxonomy::of_labels("c", &rule, Some(told.clone()), &labels, &[]).unwrap();
+            assert!(labels.iter().all(|l| read.parse(l).is_some_and(|run| read.label(run) == *l)), "{told:?}");
+            let leaves = ["Kenya", "Uganda", "Mali", "Peru"];
+            let unpublished = leaves.iter().filter(|l| !labels.contains(l));
+            assert!(unpublished.clone().all(|leaf| !told.iter().flatten().any(|text| text == leaf)), "{told:?}");
+        }
+        let shown = t.shown_at(2);
+        let told = shown.rows_of([shown.parse("America").unwrap()]);
+        let line = |text: &str| vec![text.to_owned(), text.to_owned(), "America".into(), "*".into()];
+        assert_eq!(told, [line("(other America)"), line("(other America 2)")], "at its level, without what is below");
     }
 }

@@ -167,16 +167,16 @@ impl<'a> Axis<'a> {
             return (self.main + MISSING.1, self.length);
         }
         // "Anything" is anything: also the missing value.
-        if missing == Some(run.last) {
+        if self.taxonomy.everything() == Some(run) {
             return (0.0, self.length);
         }
         match &self.places {
             Places::Units(low, high) => {
-                let at = |leaf: u32, half: f64| {
-                    let position = self.taxonomy.position(leaf);
-                    (position.abs_diff(*low) as f64 + half) * self.main / (high.abs_diff(*low) as f64 + 1.0)
+                let (first, last) = self.taxonomy.steps(run).unwrap_or((*low, *high));
+                let at = |place: i64, half: f64| {
+                    (place.abs_diff(*low) as f64 + half) * self.main / (high.abs_diff(*low) as f64 + 1.0)
                 };
-                (at(run.first, 0.0), at(run.last, 1.0))
+                (at(first, 0.0), at(last, 1.0))
             }
             Places::Bands(bands) => {
                 let band = self.main / bands.len() as f64;
@@ -200,10 +200,9 @@ impl<'a> Axis<'a> {
     /// Labels with their places; `room` is what a label needs along the axis.
     fn ticks(&self, room: impl Fn(&str) -> f64) -> Vec<Tick> {
         let mut ticks = match (&self.places, self.taxonomy.scale()) {
-            (Places::Units(low, high), Scale::Date) => self.placed(*low, date_ticks(*low, *high, self.main, &room)),
+            (Places::Units(low, high), Scale::Date(_)) => self.placed(*low, date_ticks(*low, *high, self.main, &room)),
             (Places::Units(low, high), scale) => {
-                let decimals = if let Scale::Number { decimals } = scale { *decimals } else { 0 };
-                self.placed(*low, number_ticks(*low, *high, decimals, self.main, &room))
+                self.placed(*low, number_ticks(*low, *high, scale.decimals(), self.main, &room))
             }
             (Places::Bands(bands), _) => self.band_labels(bands, &room),
         };
@@ -266,14 +265,14 @@ fn along(label: &str) -> f64 {
 
 fn places(taxonomy: &Taxonomy, published: &BTreeSet<Run>) -> Places {
     let missing = taxonomy.missing();
-    let whole = Run::new(0, missing.map_or(taxonomy.leaves() as u32, |m| m.max(1)).max(1) - 1);
+    let whole = Run::new(0, (taxonomy.real() as u32).max(1) - 1);
     if *taxonomy.scale() == Scale::Ordinal {
         return Places::Bands((0..=whole.last).map(|code| Run::new(code, code)).collect());
     }
     if *taxonomy.scale() != Scale::Nominal {
         // Ranges with their ends published. "Anything" tells no ends.
-        let ranges = published.iter().filter(|run| missing.is_none_or(|m| run.last < m));
-        let ends = ranges.map(|run| (taxonomy.position(run.first), taxonomy.position(run.last)));
+        let ranges = published.iter().filter(|&&run| taxonomy.everything() != Some(run));
+        let ends = ranges.filter_map(|&run| taxonomy.steps(run));
         return match ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
             Some((low, high)) => Places::Units(low, high),
             None => Places::Bands(vec![whole]),

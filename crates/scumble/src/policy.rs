@@ -199,9 +199,13 @@ impl<'a> Reader<'a> {
             // Read for its mistakes; `query --dp` reads it for its content.
             self.queries(root, source.as_ref());
         }
-        let attributes = self.attributes(root);
+        let mut attributes = self.attributes(root);
         let requirements = self.requirements(root, &attributes);
         let algorithm = self.algorithm(root, &attributes);
+        if algorithm.as_ref().is_some_and(|chosen| chosen.algorithm.shows_exact_ends()) {
+            let quasi = attributes.iter_mut().filter(|a| a.role.is_generalized());
+            quasi.filter_map(|a| a.taxonomy.as_mut()).for_each(|rule| *rule = rule.exact());
+        }
         let release = self.section(root, "release");
         if release.is_none() && root.get("release").is_none() {
             self.report(
@@ -355,6 +359,8 @@ impl<'a> Reader<'a> {
             self.report(at, problem.hint("leave `perturb` out, or change the role"));
         }
         let freeform = self.freeform(&section, name, role, taxonomy.as_ref());
+        // A sensitive value is published as it is, so its leaves are values.
+        let taxonomy = if role == Role::Sensitive { taxonomy.map(|rule| rule.exact()) } else { taxonomy };
         Some(AttributePolicy { name: name.into(), role, person, taxonomy, weight, perturb, freeform })
     }
 

@@ -102,7 +102,7 @@ impl fmt::Display for Query {
     }
 }
 
-/// The values of an attribute that are admitted, by their places ([`Taxonomy::position`]).
+/// The values of an attribute that are admitted, by their places in smallest steps ([`Taxonomy::steps`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// From place to place, both included; rising and apart.
@@ -179,7 +179,9 @@ impl Selection {
         if taxonomy.missing() == Some(leaf) {
             return self.missing;
         }
-        let place = taxonomy.position(leaf);
+        // A cell that is cut counts where its middle lies.
+        let Some((first, last)) = taxonomy.steps(Run::new(leaf, leaf)) else { return false };
+        let place = first + (last - first) / 2;
         let after = self.spans.partition_point(|&(first, _)| first <= place);
         after > 0 && place <= self.spans[after - 1].1
     }
@@ -193,15 +195,17 @@ impl Selection {
             let meeting = self.spans[start..].iter().take_while(|span| span.0 <= last);
             meeting.map(|span| span.0.max(first).abs_diff(span.1.min(last)) + 1).sum::<u64>()
         });
-        (inside + u64::from(missing && self.missing)) as f64 / taxonomy.size(run) as f64
+        let all = real.map_or(0, |(first, last)| last.abs_diff(first) + 1) + u64::from(missing);
+        (inside + u64::from(missing && self.missing)) as f64 / all.max(1) as f64
     }
 
     /// The same values in another taxonomy of the attribute: by their places on a number or date scale, otherwise by
     /// the texts of the leaves.
     pub fn translate(&self, from: &Taxonomy, to: &Taxonomy) -> Selection {
         match (from.scale(), to.scale()) {
-            (Scale::Date, Scale::Date) => self.clone(),
-            (Scale::Number { decimals: a }, Scale::Number { decimals: b }) => {
+            (Scale::Date(_), Scale::Date(_)) => self.clone(),
+            (Scale::Number(from), Scale::Number(to)) => {
+                let (a, b) = (&from.decimals, &to.decimals);
                 let finer = 10i64.saturating_pow(b.saturating_sub(*a));
                 let coarser = 10i64.saturating_pow(a.saturating_sub(*b));
                 // Up to the next place: what lies between two places of a coarse scale belongs to the lower one.
@@ -220,30 +224,28 @@ impl Selection {
     }
 }
 
-/// The places from first to last of a run without the missing value, and whether it holds that.
+/// The smallest steps from first to last of a run without the missing value, and whether it holds that.
 fn parts(taxonomy: &Taxonomy, run: Run) -> (Option<(i64, i64)>, bool) {
-    let missing = taxonomy.missing() == Some(run.last);
-    let real = if missing { run.last.checked_sub(1).filter(|&last| run.first <= last) } else { Some(run.last) };
-    (real.map(|last| (taxonomy.position(run.first), taxonomy.position(last))), missing)
+    (taxonomy.steps(run), taxonomy.missing().is_some_and(|missing| run.contains(missing)))
 }
 
 /// The place of a value on an ordered scale, rounded down, and whether it stands exactly there.
 fn place(taxonomy: &Taxonomy, text: &str) -> Option<(i64, bool)> {
     match taxonomy.scale() {
-        Scale::Number { decimals } => {
+        Scale::Number(grid) => {
             let number = Decimal::parse(text)?;
-            match number.decimals.checked_sub(*decimals) {
+            match number.decimals.checked_sub(grid.decimals) {
                 Some(more @ 1..) => {
                     let unit = 10i64.checked_pow(more)?;
                     Some((number.mantissa.div_euclid(unit), number.mantissa.rem_euclid(unit) == 0))
                 }
                 _ => {
                     let end = if number.mantissa < 0 { i64::MIN } else { i64::MAX };
-                    Some((number.units(*decimals).unwrap_or(end), true))
+                    Some((number.units(grid.decimals).unwrap_or(end), true))
                 }
             }
         }
-        Scale::Date => parse_date(text).map(|day| (day, true)),
+        Scale::Date(_) => parse_date(text).map(|day| (day, true)),
         Scale::Ordinal => taxonomy.find(text).map(|leaf| (i64::from(leaf), true)),
         Scale::Nominal => None,
     }
@@ -257,7 +259,7 @@ fn named(taxonomy: &Taxonomy, text: &str) -> Option<Selection> {
     if let Some((floor, exact)) = place(taxonomy, text) {
         return Some(Selection::new(if exact { vec![(floor, floor)] } else { Vec::new() }, false));
     }
-    if *taxonomy.scale() == Scale::Date
+    if matches!(taxonomy.scale(), Scale::Date(_))
         && let Some(span) = month_or_year(text)
     {
         return Some(Selection::new(vec![span], false));
@@ -274,8 +276,8 @@ fn month_or_year(text: &str) -> Option<(i64, i64)> {
 
 fn unknown(attribute: &Attribute, value: &str) -> Problem {
     let (what, hint) = match attribute.taxonomy.scale() {
-        Scale::Number { .. } => ("number", "write numbers such as `30` or `2.5`"),
-        Scale::Date => ("date", "write dates such as `2026-03-31`, `2026-03` or `2026`"),
+        Scale::Number(_) => ("number", "write numbers such as `30` or `2.5`"),
+        Scale::Date(_) => ("date", "write dates such as `2026-03-31`, `2026-03` or `2026`"),
         _ => ("value or group of values", "write it as the data or the taxonomy do, in quotes if it has spaces"),
     };
     Problem::new(format!("`{value}` is no {what} of `{}`", attribute.name)).hint(hint)
@@ -312,7 +314,7 @@ impl Query {
         for condition in &mut self.conditions {
             let attribute = quasi.iter().chain(published(sensitive)).find(|a| a.name == condition.attribute);
             let (Some(attribute), Test::In(values)) = (attribute, &mut condition.test) else { continue };
-            let has_places = matches!(attribute.taxonomy.scale(), Scale::Number { .. } | Scale::Date);
+            let has_places = attribute.taxonomy.scale().has_cells();
             values.retain(|value| {
                 let known = has_places || named(&attribute.taxonomy, value).is_some();
                 if !known {

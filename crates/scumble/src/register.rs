@@ -65,8 +65,8 @@ const OUTSIDE: Place = Place::MAX;
 /// The people of a register among the attributes of a release, ready to be counted.
 #[derive(Clone, Debug)]
 pub struct Population {
-    /// Roots of the attributes, for people outside the taxonomy.
-    roots: Vec<Run>,
+    /// What shows everything, by attribute: also people outside the taxonomy are in it.
+    roots: Vec<Option<Run>>,
     /// Which quasi-identifiers the register knows.
     known: Vec<usize>,
     /// People with equal places, one entry each: their places by known attribute, one after another.
@@ -188,7 +188,7 @@ impl Register {
                 }
             }
         }
-        Population::new(quasi.iter().map(|a| a.taxonomy.root()).collect(), known, entries, told, entry_of)
+        Population::new(quasi.iter().map(|a| a.taxonomy.everything()).collect(), known, entries, told, entry_of)
     }
 }
 
@@ -215,14 +215,8 @@ enum Value<'a> {
 impl Value<'_> {
     fn of<'a>(taxonomy: &Taxonomy, text: &'a str) -> Value<'a> {
         let found = match taxonomy.scale() {
-            Scale::Number { .. } => Decimal::parse(text).map(|d| {
-                let (mut mantissa, mut decimals) = (d.mantissa, d.decimals);
-                while decimals > 0 && mantissa % 10 == 0 {
-                    (mantissa, decimals) = (mantissa / 10, decimals - 1);
-                }
-                Value::Number(mantissa, decimals)
-            }),
-            Scale::Date => parse_date(text).map(Value::Day),
+            Scale::Number(_) => Decimal::parse(text).map(|d| Value::Number(d.reduced().mantissa, d.reduced().decimals)),
+            Scale::Date(_) => parse_date(text).map(Value::Day),
             _ => None,
         };
         found.unwrap_or(Value::Text(text))
@@ -248,7 +242,7 @@ struct Entry {
 
 impl Population {
     fn new(
-        roots: Vec<Run>,
+        roots: Vec<Option<Run>>,
         known: Vec<usize>,
         mut entries: Vec<Entry>,
         told: bool,
@@ -369,7 +363,7 @@ impl Population {
     }
 
     fn is_root(&self, attribute: usize, run: Run) -> bool {
-        run == self.roots[attribute]
+        Some(run) == self.roots[attribute]
     }
 
     fn fits(&self, attribute: usize, run: Run, place: Place) -> bool {

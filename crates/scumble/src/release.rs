@@ -84,7 +84,7 @@ pub struct Generalized {
     /// Records left out of the release.
     pub suppressed: Vec<Member>,
     /// The attributes that the regions are written in, where they are not the table's: a recoding may bring its own
-    /// values (centroids) or its own groups of values (siblings).
+    /// values (centroids) or its own groups of values (siblings), or show all values at one level (full domain).
     pub quasi: Option<Vec<Attribute>>,
     /// What the regions tell; never [`Shape::Groups`].
     pub shape: Shape,

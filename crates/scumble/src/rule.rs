@@ -3,8 +3,8 @@
 //! Everything that can be wrong with a file is found here, all at once, each with its line.
 
 use crate::problem::{Problem, Problems};
-use crate::scale::{Decimal, Granularity, Scale, iso_date, parse_date};
-use crate::taxonomy::{ROOT, Taxonomy, grow};
+use crate::scale::{Decimal, Granularity, Grid, Scale};
+use crate::taxonomy::{Leaves, ROOT, Taxonomy, grow, mask};
 use hashbrown::{HashMap, HashSet};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -18,10 +18,12 @@ pub enum Rule {
         path: String,
         /// Whether the order of its lines is an order of the values.
         ordered: bool,
+        /// Whether the list of its values is public, so that the whole file may go with a release.
+        public: bool,
     },
     /// Numbers, grouped in intervals of rising width; no widths: numbers that are only ever cut into ranges.
     Intervals(Intervals),
-    /// Dates, grouped by calendar units from fine to coarse.
+    /// Dates, grouped by calendar units from fine to coarse. The finest is what is published at most; days if there is none.
     Dates(Vec<Granularity>),
     /// Text masked from the right; the lengths kept, falling. Empty: every length.
     Prefix(Vec<usize>),
@@ -40,6 +42,20 @@ pub struct Intervals {
     pub low: Option<Decimal>,
     /// Values from here on are one group, `>=high`.
     pub high: Option<Decimal>,
+    /// What is published at most.
+    pub unit: Unit,
+}
+
+/// The finest cells of numbers that may be published.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// The smallest width; 1 where there are no widths.
+    #[default]
+    Finest,
+    /// Cells of this width.
+    Of(Decimal),
+    /// The values as the data write them.
+    Exact,
 }
 
 /// A tree written out in a policy: a label and its children; a leaf has none.
@@ -51,15 +67,66 @@ pub struct Tree {
     pub children: Vec<Tree>,
 }
 
+impl Rule {
+    /// The same rule with leaves that are the values of the data: for values that are published as they are.
+    pub fn exact(&self) -> Rule {
+        match self {
+            Rule::Intervals(intervals) => Rule::Intervals(Intervals { unit: Unit::Exact, ..intervals.clone() }),
+            Rule::Dates(units) if units.first() != Some(&Granularity::Day) => {
+                Rule::Dates(std::iter::once(Granularity::Day).chain(units.iter().copied()).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The scale of the rule's leaves; `decimals` are those of the data, which matter to exact numbers only.
+    pub(crate) fn scale(&self, column: &str, decimals: u32) -> Result<Scale, Problem> {
+        match self {
+            Rule::Intervals(intervals) => intervals.grid(column, decimals).map(Scale::Number),
+            Rule::Dates(units) if units.is_empty() => Ok(Scale::Date(vec![Granularity::Day])),
+            Rule::Dates(units) => Ok(Scale::Date(units.clone())),
+            Rule::File { ordered: true, .. } => Ok(Scale::Ordinal),
+            _ => Ok(Scale::Nominal),
+        }
+    }
+}
+
+impl Intervals {
+    /// Width of the cells; `None` if they are the values themselves.
+    pub fn cell(&self) -> Option<Decimal> {
+        match self.unit {
+            Unit::Exact => None,
+            Unit::Of(width) => Some(width),
+            Unit::Finest => Some(self.widths.first().copied().unwrap_or(Decimal { mantissa: 1, decimals: 0 })),
+        }
+    }
+
+    fn grid(&self, column: &str, decimals: u32) -> Result<Grid, Problem> {
+        let cell = self.cell();
+        let given = cell.iter().chain(&self.widths).chain(&self.low).chain(&self.high).map(|d| d.reduced());
+        let least = if cell.is_none() { decimals } else { 0 };
+        let decimals = given.map(|d| d.decimals).fold(least, u32::max);
+        let units = |d: &Decimal| {
+            let too_large = || Problem::new(format!("a bound or width of `{column}` is too large beside its decimals"));
+            d.reduced().units(decimals).ok_or_else(too_large)
+        };
+        let mut widths: Vec<i64> = cell.iter().chain(&self.widths).map(units).collect::<Result<_, _>>()?;
+        widths.dedup();
+        let (low, high) = (self.low.as_ref().map(units).transpose()?, self.high.as_ref().map(units).transpose()?);
+        Ok(Grid { decimals, widths, low, high, exact: cell.is_none() })
+    }
+}
+
 impl Taxonomy {
     /// Makes the taxonomy of a rule that needs no file, for the distinct values of a column (without the missing one).
     pub fn generate(rule: &Rule, column: &str, values: &[&str], has_missing: bool) -> Result<Taxonomy, Problems> {
         match rule {
             Rule::File { .. } => unreachable!("a file is read with `from_rows`"),
-            Rule::Intervals(rule) => intervals(rule, column, values, has_missing),
-            Rule::Dates(units) => dates(units, column, values, has_missing),
-            Rule::Prefix(lengths) => prefix(lengths, values, has_missing).unambiguous(&format!("column `{column}`")),
-            Rule::Flat => flat(values, has_missing).unambiguous(&format!("column `{column}`")),
+            Rule::Intervals(_) | Rule::Dates(_) => cells(rule, column, values, has_missing),
+            Rule::Prefix(lengths) => {
+                prefix(lengths, values, has_missing, false).unambiguous(&format!("column `{column}`"))
+            }
+            Rule::Flat => flat(values, has_missing, false).unambiguous(&format!("column `{column}`")),
             Rule::Nested(tree) => nested(tree, column, has_missing),
         }
     }
@@ -67,43 +134,52 @@ impl Taxonomy {
     /// Builds from the rows of an ARX-style file: leaf first, root last. `name` is the file's, for messages.
     pub fn from_rows(
         name: &str,
-        mut rows: Vec<Vec<String>>,
+        rows: Vec<Vec<String>>,
         ordered: bool,
         has_missing: bool,
     ) -> Result<Taxonomy, Problems> {
-        check_rows(name, &rows)?;
-        // A line that is repeated word by word, as real files do, says nothing new.
-        let first: Vec<bool> = {
-            let mut seen = HashSet::new();
-            rows.iter().map(|row| seen.insert(row[0].as_str())).collect()
-        };
-        let mut first = first.iter();
-        rows.retain(|_| first.next() == Some(&true));
-        let width = rows[0].len();
-        let order = depth_first(&rows);
-        if ordered && !order.is_sorted() {
-            return Err(Problem::new(format!(
-                "taxonomy `{name}` is declared ordered but the leaves of a node are not neighbours"
-            ))
-            .hint("sort its lines, or leave out `ordered = true`")
-            .into());
-        }
-        if ordered && rows.iter().any(|row| row[0].contains(", ")) {
-            return Err(Problem::new(format!("taxonomy `{name}` is declared ordered but a value contains `, `"))
-                .hint("ranges are written `[first, last]`; rename the value, or leave out `ordered = true`")
-                .into());
-        }
-        let mut rows: Vec<Vec<String>> = order.iter().map(|&i| std::mem::take(&mut rows[i])).collect();
-        let mut leaves: Vec<String> = rows.iter_mut().map(|row| std::mem::take(&mut row[0])).collect();
-        // A file that lists the missing value itself decides where it belongs, unless that is last anyway.
-        let has_missing = has_missing && !leaves.iter().any(String::is_empty);
-        if has_missing {
-            leaves.push(String::new());
-        }
-        let scale = if ordered { Scale::Ordinal } else { Scale::Nominal };
-        grow(scale, leaves, Vec::new(), has_missing, width - 1, |level, leaf| Cow::Borrowed(&rows[leaf][level]))
-            .unambiguous(&format!("taxonomy `{name}`"))
+        of_rows(name, rows, ordered, has_missing, false)
     }
+}
+
+/// The taxonomy of the rows of a file; `unlisted` if there may be values that it does not list.
+pub(crate) fn of_rows(
+    name: &str,
+    mut rows: Vec<Vec<String>>,
+    ordered: bool,
+    has_missing: bool,
+    unlisted: bool,
+) -> Result<Taxonomy, Problems> {
+    check_rows(name, &rows)?;
+    // A line that is repeated word by word, as real files do, says nothing new.
+    let first: Vec<bool> = {
+        let mut seen = HashSet::new();
+        rows.iter().map(|row| seen.insert(row[0].as_str())).collect()
+    };
+    let mut first = first.iter();
+    rows.retain(|_| first.next() == Some(&true));
+    let width = rows[0].len();
+    let order = depth_first(&rows);
+    if ordered && !order.is_sorted() {
+        return Err(Problem::new(format!(
+            "taxonomy `{name}` is declared ordered but the leaves of a node are not neighbours"
+        ))
+        .hint("sort its lines, or leave out `ordered = true`")
+        .into());
+    }
+    if ordered && rows.iter().any(|row| row[0].contains(", ")) {
+        return Err(Problem::new(format!("taxonomy `{name}` is declared ordered but a value contains `, `"))
+            .hint("ranges are written `[first, last]`; rename the value, or leave out `ordered = true`")
+            .into());
+    }
+    let mut rows: Vec<Vec<String>> = order.iter().map(|&i| std::mem::take(&mut rows[i])).collect();
+    let leaves: Vec<String> = rows.iter_mut().map(|row| std::mem::take(&mut row[0])).collect();
+    // A file that lists the missing value itself decides where it belongs, unless that is last anyway.
+    let has_missing = has_missing && !leaves.iter().any(String::is_empty);
+    let scale = if ordered { Scale::Ordinal } else { Scale::Nominal };
+    let leaves = Leaves { texts: leaves, has_missing, unlisted, ..Leaves::default() };
+    grow(scale, leaves, width - 1, |level, leaf| Cow::Borrowed(&rows[leaf][level]))
+        .unambiguous(&format!("taxonomy `{name}`"))
 }
 
 /// The lines of a file in depth-first order: at every level nodes stand in the order of their first line.
@@ -287,119 +363,116 @@ pub fn write_rows(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Text of each value with its place, in order; or a problem that says how many values are not of the kind.
-fn place_all(
-    column: &str,
-    kind: &str,
-    hint: &str,
-    values: &[&str],
-    place: impl Fn(&str) -> Option<i64>,
-) -> Result<(Vec<String>, Vec<i64>), Problems> {
+/// The taxonomy of numbers or dates: its leaves are the cells that the values fall into, named by the rule.
+fn cells(rule: &Rule, column: &str, values: &[&str], has_missing: bool) -> Result<Taxonomy, Problems> {
+    let scale = rule.scale(column, decimals_of(values))?;
     let mut placed: Vec<(i64, &str)> = Vec::with_capacity(values.len());
     let mut bad = 0;
     for value in values {
-        match place(value) {
-            Some(p) => placed.push((p, value)),
+        match scale.cell(value) {
+            Some(cell) => placed.push((cell, value)),
             None => bad += 1,
         }
     }
     if bad > 0 {
-        let message = match bad {
-            1 => format!("one value of column `{column}` is not a {kind}"),
-            _ => format!("{bad} distinct values of column `{column}` are not {}", kind.replacen(' ', "s ", 1)),
-        };
-        return Err(Problem::new(message).hint(hint).into());
+        return Err(not_on_scale(&scale, column, bad).into());
     }
-    // Texts with one place (`1`, `01`, `1.0`) are one value; the shortest stands for them.
-    placed.sort_unstable_by_key(|&(p, text)| (p, text.len(), text));
-    placed.dedup_by_key(|&mut (p, _)| p);
-    Ok((placed.iter().map(|p| p.1.to_owned()).collect(), placed.iter().map(|p| p.0).collect()))
+    // Texts of one cell are one value. Where values are exact the shortest text stands for `1`, `01` and `1.0`.
+    placed.sort_unstable_by_key(|&(cell, text)| (cell, text.len(), text));
+    placed.dedup_by_key(|&mut (cell, _)| cell);
+    Ok(of_cells(scale, &placed, has_missing, false))
 }
 
-/// Leaves of a scale with room for the missing value, which has no place of its own.
-fn with_missing(mut leaves: Vec<String>, mut places: Vec<i64>, has_missing: bool) -> (Vec<String>, Vec<i64>) {
-    if has_missing {
-        leaves.push(String::new());
-        places.push(places.last().copied().unwrap_or(0));
+fn decimals_of(values: &[&str]) -> u32 {
+    values.iter().filter_map(|v| Decimal::parse(v)).map(|d| d.decimals).max().unwrap_or(0)
+}
+
+/// The same from what labels name, and the values of others. What is no word of the rule is not among the leaves.
+pub(crate) fn cells_of_labels(
+    rule: &Rule,
+    column: &str,
+    labels: &[&str],
+    others: &[&str],
+    has_missing: bool,
+) -> Result<Taxonomy, Problems> {
+    let scale = rule.scale(column, decimals_of(&[labels, others].concat()))?;
+    let mut placed: Vec<(i64, bool, &str)> = Vec::new();
+    for label in labels {
+        let cells = scale.parse(label).map_or([None, None], |(first, last)| [Some(first), Some(last)]);
+        placed.extend(cells.into_iter().flatten().map(|cell| (cell, false, *label)));
     }
-    (leaves, places)
+    placed.extend(others.iter().filter_map(|text| Some((scale.cell(text)?, true, *text))));
+    placed.sort_unstable_by_key(|&(cell, other, text)| (cell, other, text.len(), text));
+    placed.dedup_by_key(|p| p.0);
+    let placed: Vec<(i64, &str)> = placed.into_iter().map(|(cell, _, text)| (cell, text)).collect();
+    Ok(of_cells(scale, &placed, has_missing, true))
 }
 
-fn intervals(rule: &Intervals, column: &str, values: &[&str], has_missing: bool) -> Result<Taxonomy, Problems> {
-    let parsed = values.iter().filter_map(|v| Decimal::parse(v));
-    let given = rule.widths.iter().chain(&rule.low).chain(&rule.high).copied();
-    let decimals = parsed.chain(given).map(|d| d.decimals).max().unwrap_or(0);
-    let hint = format!("give `{column}` another taxonomy, or list the text that means missing under `missing`");
-    let kind = "number of at most 18 digits";
-    let (leaves, places) = place_all(column, kind, &hint, values, |v| Decimal::parse(v)?.units(decimals))?;
-    let (leaves, places) = with_missing(leaves, places, has_missing);
-    let units = |d: &Decimal| {
-        let too_large = || Problem::new(format!("a bound or width of `{column}` is too large beside its decimals"));
-        d.units(decimals).ok_or_else(too_large)
+/// The taxonomy over cells in order, each with the text of a value in it.
+fn of_cells(scale: Scale, placed: &[(i64, &str)], has_missing: bool, unlisted: bool) -> Taxonomy {
+    let exact = matches!(&scale, Scale::Number(grid) if grid.exact);
+    let leaf = |&(cell, text): &(i64, &str)| if exact { text.to_owned() } else { scale.text(cell, cell) };
+    let leaves = placed.iter().map(leaf).collect();
+    let places: Vec<i64> = placed.iter().map(|p| p.0).collect();
+    let starts: Vec<i64> = places.iter().map(|&cell| scale.steps(cell).0).collect();
+    let levels = match &scale {
+        Scale::Number(grid) => grid.widths.len() + usize::from(grid.exact),
+        Scale::Date(units) => units.len(),
+        Scale::Nominal | Scale::Ordinal => 1,
     };
-    let widths: Vec<i64> = rule.widths.iter().map(units).collect::<Result<_, _>>()?;
-    let (low, high) = (rule.low.as_ref().map(units).transpose()?, rule.high.as_ref().map(units).transpose()?);
-    let show = |units| Decimal::show(units, decimals);
-    let places_copy = places.clone();
-    let label = move |level: usize, leaf: usize| {
-        let Some(&width) = widths.get(level - 1) else { return Cow::Borrowed(ROOT) };
-        let place = places_copy[leaf];
-        if let Some(low) = low.filter(|&low| place < low) {
-            return Cow::Owned(format!("<{}", show(low)));
-        }
-        if let Some(high) = high.filter(|&high| place >= high) {
-            return Cow::Owned(format!(">={}", show(high)));
-        }
-        let from = place.div_euclid(width) * width;
-        let to = from.saturating_add(width);
-        let (from, to) = (low.map_or(from, |l| from.max(l)), high.map_or(to, |h| to.min(h)));
-        Cow::Owned(format!("[{}, {})", show(from), show(to)))
+    let of = scale.clone();
+    let label = move |level: usize, leaf: usize| match &of {
+        Scale::Number(grid) => match grid.widths.get(level - usize::from(grid.exact)) {
+            Some(&width) => Cow::Owned(grid.interval(starts[leaf], width)),
+            None => Cow::Borrowed(ROOT),
+        },
+        Scale::Date(units) => match units.get(level) {
+            Some(unit) => Cow::Owned(unit.label(starts[leaf])),
+            None => Cow::Borrowed(ROOT),
+        },
+        Scale::Nominal | Scale::Ordinal => Cow::Borrowed(ROOT),
     };
-    Ok(grow(Scale::Number { decimals }, leaves, places, has_missing, rule.widths.len() + 1, label))
+    grow(scale, Leaves { texts: leaves, positions: places, has_missing, unlisted }, levels, label)
 }
 
-fn dates(units: &[Granularity], column: &str, values: &[&str], has_missing: bool) -> Result<Taxonomy, Problems> {
-    let hint = "write dates as YYYY-MM-DD, or list the text that means missing under `missing`";
-    let (_, places) = place_all(column, "date of the form YYYY-MM-DD", hint, values, parse_date)?;
-    // The day alone is the value: whatever is written after it must not be published.
-    let leaves = places.iter().map(|&day| iso_date(day)).collect();
-    let (leaves, places) = with_missing(leaves, places, has_missing);
-    let days = places.clone();
-    let label = move |level: usize, leaf: usize| match units.get(level - 1) {
-        Some(unit) => Cow::Owned(unit.label(days[leaf])),
-        None => Cow::Borrowed(ROOT),
+/// The problem that values are no numbers or dates; says how many.
+fn not_on_scale(scale: &Scale, column: &str, bad: usize) -> Problem {
+    let (kind, hint) = match scale {
+        Scale::Date(_) => (
+            "date of the form YYYY-MM-DD",
+            "write dates as YYYY-MM-DD, or list the text that means missing under `missing`".to_owned(),
+        ),
+        _ => (
+            "number of at most 18 digits",
+            format!("give `{column}` another taxonomy, or list the text that means missing under `missing`"),
+        ),
     };
-    Ok(grow(Scale::Date, leaves, places, has_missing, units.len() + 1, label))
+    let message = match bad {
+        1 => format!("one value of column `{column}` is not a {kind}"),
+        _ => format!("{bad} distinct values of column `{column}` are not {}", kind.replacen(' ', "s ", 1)),
+    };
+    Problem::new(message).hint(hint)
 }
 
-fn prefix(lengths: &[usize], values: &[&str], has_missing: bool) -> Taxonomy {
-    let mut leaves: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
-    leaves.sort_unstable();
-    let longest = leaves.iter().map(|v| v.chars().count()).max().unwrap_or(0);
+pub(crate) fn prefix(lengths: &[usize], values: &[&str], has_missing: bool, unlisted: bool) -> Taxonomy {
+    let longest = values.iter().map(|v| v.chars().count()).max().unwrap_or(0);
+    let mut values: Vec<&str> = values.to_vec();
+    values.sort_unstable();
+    let texts = values.iter().map(|v| (*v).to_owned()).collect();
     let lengths: Vec<usize> = if lengths.is_empty() {
         (1..longest).rev().collect()
     } else {
         lengths.iter().copied().filter(|&l| l < longest).collect()
     };
-    if has_missing {
-        leaves.push(String::new());
-    }
-    let texts = leaves.clone();
-    let levels = lengths.len() + 1;
-    let label = move |level: usize, leaf: usize| match lengths.get(level - 1) {
-        // Where nothing is cut off the value stands for itself, not for all that start with it.
-        Some(&keep) if texts[leaf].chars().count() < keep => Cow::Owned(texts[leaf].clone()),
-        Some(&keep) => {
-            let kept: String = texts[leaf].chars().take(keep).collect();
-            let mask = longest.saturating_sub(kept.chars().count());
-            Cow::Owned(kept + &"*".repeat(mask))
-        }
+    let label = |level: usize, leaf: usize| match lengths.get(level - 1) {
+        Some(&keep) => Cow::Owned(mask(values[leaf], keep, longest)),
         None => Cow::Borrowed(ROOT),
     };
-    grow(Scale::Nominal, leaves, Vec::new(), has_missing, levels, label)
+    let leaves = Leaves { texts, has_missing, unlisted, ..Leaves::default() };
+    grow(Scale::Nominal, leaves, lengths.len() + 1, label).masking(lengths, longest)
 }
 
-fn flat(values: &[&str], has_missing: bool) -> Taxonomy {
+pub(crate) fn flat(values: &[&str], has_missing: bool, unlisted: bool) -> Taxonomy {
     // Numbers stand in numeric order, so that an ordered distance on a flat sensitive attribute means what it says.
     let mut leaves: Vec<&str> = values.to_vec();
     let key = |v: &str| Decimal::parse(v).map(|d| d.mantissa as f64 / 10f64.powi(d.decimals as i32));
@@ -408,14 +481,16 @@ fn flat(values: &[&str], has_missing: bool) -> Taxonomy {
     } else {
         leaves.sort_unstable();
     }
-    let mut leaves: Vec<String> = leaves.into_iter().map(str::to_owned).collect();
-    if has_missing {
-        leaves.push(String::new());
-    }
-    grow(Scale::Nominal, leaves, Vec::new(), has_missing, 1, |_, _| Cow::Borrowed(ROOT))
+    let texts = leaves.into_iter().map(str::to_owned).collect();
+    grow(Scale::Nominal, Leaves { texts, has_missing, unlisted, ..Leaves::default() }, 1, |_, _| Cow::Borrowed(ROOT))
 }
 
 fn nested(tree: &Tree, column: &str, has_missing: bool) -> Result<Taxonomy, Problems> {
+    Taxonomy::from_rows(&format!("attributes.{column}.taxonomy.nested"), nested_rows(tree), false, has_missing)
+}
+
+/// The rows of a file for a tree that is written out.
+pub(crate) fn nested_rows(tree: &Tree) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     climb(tree, &mut Vec::new(), &mut rows);
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -426,7 +501,7 @@ fn nested(tree: &Tree, column: &str, has_missing: bool) -> Result<Taxonomy, Prob
             row.insert(1, leaf.clone());
         }
     }
-    Taxonomy::from_rows(&format!("attributes.{column}.taxonomy.nested"), rows, false, has_missing)
+    rows
 }
 
 fn climb(tree: &Tree, above: &mut Vec<String>, rows: &mut Vec<Vec<String>>) {
@@ -476,6 +551,7 @@ mod tests {
         assert_eq!(t.label(Run::new(0, 1)), "130**");
         assert_eq!(t.label(Run::new(2, 3)), "1485*");
         assert_eq!(t.label(t.root()), "1****");
+        assert_eq!(t.shown_at(5).label(t.root()), "*", "at its level");
         assert_eq!(t.parse("1****"), Some(t.root()));
     }
 }

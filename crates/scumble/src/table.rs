@@ -86,6 +86,13 @@ impl Attribute {
     pub fn new(name: &str, taxonomy: Taxonomy) -> Attribute {
         Attribute { name: name.into(), taxonomy: Arc::new(taxonomy), weight: 1.0, hidden: None, freeform: None }
     }
+
+    /// The same for a release that shows all its values at one level.
+    pub fn shown_at(&self, level: usize) -> Attribute {
+        let taxonomy = Arc::new(self.taxonomy.shown_at(level));
+        let freeform = self.freeform.as_ref().map(|values| Arc::new(values.shown_in(&taxonomy)));
+        Attribute { taxonomy, freeform, ..self.clone() }
+    }
 }
 
 /// Distinct rows of codes with counts.

@@ -8,16 +8,18 @@
 //! A taxonomy is read from an ARX-style CSV (one line per leaf: the leaf, then its ancestors up to the root), given as
 //! a nested list, or generated from the values by a rule: [`Rule`].
 //!
-//! The leaves of a generated taxonomy are the values that occur in the data. They never leave: a manifest records the
-//! rule, not the leaves.
+//! On a number or date scale a leaf is a cell of the finest unit that the rule declares, so that whatever is published is a
+//! word of the policy and not of the data. Which leaves occur never leaves the process: a manifest records the rule.
+//!
+//! There is one label for each run. A range that covers everything shows the root, never the smallest and largest value.
 
 use crate::class::Run;
 use crate::problem::{Problem, Problems};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
-pub use crate::rule::{Intervals, Rule, Tree, parse_rows, write_rows};
-pub use crate::scale::{Decimal, Granularity, Scale, iso_date, parse_date};
+pub use crate::rule::{Intervals, Rule, Tree, Unit, parse_rows, write_rows};
+pub use crate::scale::{Decimal, Granularity, Grid, Scale, iso_date, parse_date};
 
 /// The root's label wherever a rule does not name it; also what a suppressed cell shows.
 pub const ROOT: &str = "*";
@@ -36,11 +38,18 @@ struct Node {
 #[derive(Clone, Debug)]
 pub struct Taxonomy {
     scale: Scale,
-    /// Label of each leaf; the missing value, if it has one, is the last leaf and has the label "".
+    /// Label of each leaf. Behind the real ones stand the missing value, with the label "", and the leaf of unlisted values,
+    /// if there are such.
     leaves: Vec<String>,
-    /// Place of each leaf on a number or date scale.
+    /// Cell of each leaf on a number or date scale.
     positions: Vec<i64>,
     has_missing: bool,
+    /// See [`Leaves::unlisted`].
+    unlisted: bool,
+    /// The level at which all runs are shown, if there is one; otherwise each shows the lowest node or range that it is.
+    level: Option<usize>,
+    /// Lengths kept by the levels of masked text, and the length of a label.
+    masks: Option<(Vec<usize>, usize)>,
     /// Node identifiers: below `leaves.len()` a leaf, above it `nodes[id - leaves.len()]`. One node per distinct run:
     /// a level that only renames a node adds an alias, not a node.
     nodes: Vec<Node>,
@@ -55,11 +64,28 @@ pub struct Taxonomy {
     exceptions: Vec<(String, Vec<String>)>,
 }
 
+/// The leaves that a taxonomy is grown over.
+#[derive(Default)]
+pub(crate) struct Leaves {
+    /// Labels of the real ones, in order.
+    pub texts: Vec<String>,
+    /// Their cells on a number or date scale.
+    pub positions: Vec<i64>,
+    /// Whether the missing value is a leaf of its own.
+    pub has_missing: bool,
+    /// Whether there may be values that no leaf stands for: then the root is more than all leaves together. So it is for a
+    /// recipient, who does not see suppressed values.
+    pub unlisted: bool,
+}
+
+/// Label of the leaf of unlisted values, which is never published.
+const UNLISTED: &str = "(unlisted)";
+
 impl Taxonomy {
     /// A flat taxonomy over any texts, even such as are written like groups of values: for what is counted and never
     /// published, and for tables whose texts are only told apart.
     pub fn unpublished(texts: Vec<String>) -> Taxonomy {
-        grow(Scale::Nominal, texts, Vec::new(), false, 1, |_, _| Cow::Borrowed("(anything)"))
+        grow(Scale::Nominal, Leaves { texts, ..Leaves::default() }, 1, |_, _| Cow::Borrowed("(anything)"))
     }
 
     /// A taxonomy of a recoding's own: groups of leaves with their labels, and above them a root that is not published.
@@ -74,7 +100,8 @@ impl Taxonomy {
         }
         let label =
             |level: usize, leaf: usize| if level == 1 { Cow::Borrowed(labels[leaf]) } else { Cow::Borrowed(&*root) };
-        Taxonomy { exceptions, ..grow(Scale::Nominal, leaves, Vec::new(), false, 2, label) }
+        let leaves = Leaves { texts: leaves.clone(), ..Leaves::default() };
+        Taxonomy { exceptions, ..grow(Scale::Nominal, leaves, 2, label) }
     }
 
     /// Labels that do not stand for all that the publisher's taxonomy has below them, each with what is shown by itself:
@@ -105,7 +132,44 @@ impl Taxonomy {
 
     /// The code of the missing value, if it is a leaf of its own.
     pub fn missing(&self) -> Option<u32> {
-        self.has_missing.then(|| self.leaves.len() as u32 - 1)
+        self.has_missing.then(|| self.real() as u32)
+    }
+
+    /// The leaf that stands for all values that have none, if there may be such.
+    pub fn unlisted(&self) -> Option<u32> {
+        self.unlisted.then(|| self.leaves.len() as u32 - 1)
+    }
+
+    /// Number of leaves that are values: neither missing nor unlisted.
+    pub fn real(&self) -> usize {
+        self.leaves.len() - usize::from(self.has_missing) - usize::from(self.unlisted)
+    }
+
+    /// The same taxonomy for a release in which every value is shown at one level: runs are called by the nodes of that level,
+    /// and a value belongs to the leaves that are shown as it would be.
+    pub fn shown_at(&self, level: usize) -> Taxonomy {
+        Taxonomy { level: Some(level), ..self.clone() }
+    }
+
+    /// The level at which all runs are shown, if they are shown at one.
+    pub fn shown_level(&self) -> Option<usize> {
+        self.level
+    }
+
+    /// What a level is called: the unit, width or length of its nodes, or its number.
+    pub fn level_name(&self, level: usize) -> String {
+        match &self.scale {
+            _ if level >= self.levels() => "*".to_owned(),
+            Scale::Date(units) => units.get(level).map_or("day", |u| u.name()).to_owned(),
+            Scale::Number(grid) => match level.checked_sub(usize::from(grid.exact)).and_then(|l| grid.widths.get(l)) {
+                Some(&width) => format!("width {}", Decimal::show(width, grid.decimals)),
+                None => "exact".to_owned(),
+            },
+            _ => match &self.masks {
+                Some((lengths, _)) if level > 0 => format!("{} characters", lengths[level - 1]),
+                _ => format!("level {level}"),
+            },
+        }
     }
 
     /// The text of a leaf.
@@ -118,32 +182,50 @@ impl Taxonomy {
         Run::new(0, self.leaves.len() as u32 - 1)
     }
 
-    /// The leaf that a text of the data stands for. On a number or date scale that is the leaf at its place, however the
-    /// text writes it.
+    /// The leaf that a text of the data, or the label of a leaf, stands for. On a number or date scale that is the cell at its
+    /// place. Where all values are shown at one level, any leaf that is shown as the text would be.
     pub fn find(&self, text: &str) -> Option<u32> {
+        let leaf = self.labels.get(text).copied().filter(|&id| (id as usize) < self.leaves.len());
+        if !self.scale.has_cells() {
+            return leaf.or_else(|| self.masked(text, self.level?).map(|run| run.first));
+        }
         match self.place(text) {
-            Some(place) => place.ok(),
-            None => self.labels.get(text).copied().filter(|&id| (id as usize) < self.leaves.len()),
+            Some(Ok(leaf)) => Some(leaf),
+            Some(Err(_)) => {
+                let (first, last) = self.scale.at_level(self.scale.cell(text)?, self.level.filter(|&l| l > 0)?)?;
+                let next = self.positions[..self.real()].partition_point(|&cell| cell < first);
+                self.positions[..self.real()].get(next).filter(|&&cell| cell <= last).map(|_| next as u32)
+            }
+            None => leaf,
         }
     }
 
-    /// The leaf below a number or date that is no leaf itself but lies between two of them.
+    /// The leaf below a value that is no leaf itself but lies between two of them: on a number or date scale at its place,
+    /// as masked text between two groups of the node that it would be shown as.
     pub fn leaf_below(&self, text: &str) -> Option<u32> {
-        let real = (self.leaves.len() - usize::from(self.has_missing)) as u32;
-        self.place(text)?.err().filter(|&above| 0 < above && above < real).map(|above| above - 1)
+        if let Some((lengths, _)) = &self.masks {
+            let node = (1..=lengths.len()).filter_map(|level| self.masked(text, level)).find(|run| run.width() > 1)?;
+            return self.children(node).first().map(|child| child.last);
+        }
+        self.place(text)?.err().filter(|&above| 0 < above && above < self.real() as u32).map(|above| above - 1)
+    }
+
+    /// The node that shows a text at a level, if the text is masked there.
+    fn masked(&self, text: &str, level: usize) -> Option<Run> {
+        let (lengths, longest) = self.masks.as_ref()?;
+        let label = mask(text, *lengths.get(level.checked_sub(1)?)?, *longest);
+        self.labels.get(&label).map(|&id| self.run(id))
     }
 
     /// Where a text stands among the leaves of a number or date scale: at one, or before which. `None` if the text has
     /// no place on the scale.
     fn place(&self, text: &str) -> Option<Result<u32, u32>> {
-        let place = match self.scale {
-            _ if text.is_empty() => None,
-            Scale::Number { decimals } => Decimal::parse(text).and_then(|d| d.units(decimals)),
-            Scale::Date => parse_date(text),
-            _ => None,
-        }?;
-        let real = self.leaves.len() - usize::from(self.has_missing);
-        Some(self.positions[..real].binary_search(&place).map(|i| i as u32).map_err(|i| i as u32))
+        let cell = self.scale.cell(text)?;
+        Some(self.leaf_of(cell))
+    }
+
+    fn leaf_of(&self, cell: i64) -> Result<u32, u32> {
+        self.positions[..self.real()].binary_search(&cell).map(|i| i as u32).map_err(|i| i as u32)
     }
 
     /// The run of the node at a level above the leaf; level 0 is the leaf itself.
@@ -155,8 +237,8 @@ impl Taxonomy {
     pub fn cover(&self, run: Run) -> Run {
         if self.is_ordered() {
             // A range cannot say "or missing": such a cell shows nothing.
-            let mixed = self.missing().is_some_and(|m| run.last == m && run.first < m);
-            return if mixed { self.root() } else { run };
+            let mixed = run.last as usize >= self.real() && run.first < run.last;
+            return if mixed || self.spans_scale(run) { self.root() } else { run };
         }
         self.run(self.node(run))
     }
@@ -203,75 +285,166 @@ impl Taxonomy {
         }
     }
 
-    /// What a release shows for a run: the node's label, or a range.
+    /// Whether a range of cells has two open ends, and so no text but the root's.
+    fn spans_scale(&self, run: Run) -> bool {
+        let Scale::Number(grid) = &self.scale else { return false };
+        let cells = (run.last as usize) < self.real() && run.first < run.last && !grid.exact;
+        cells && grid.is_everything(self.position(run.first), self.position(run.last))
+    }
+
+    /// The run that shows everything, also values that no leaf stands for. There is none if the only leaf is shown as it is.
+    pub fn everything(&self) -> Option<Run> {
+        let shown = match self.level {
+            Some(level) => level == self.levels(),
+            None if self.scale.has_cells() || self.unlisted => self.leaves.len() > 1 || self.unlisted,
+            None => {
+                self.ladder.last().is_some_and(|top| self.label(self.root()) == self.label_at(self.levels(), top[0]))
+            }
+        };
+        shown.then(|| self.root())
+    }
+
+    /// What a release shows for a run: the node's label, or a range. Every run has one label.
     pub fn label(&self, run: Run) -> Cow<'_, str> {
         let run = self.cover(run);
-        if run.first == run.last {
+        if let Some(level) = self.level.filter(|&level| level > 0) {
+            let id = self.ladder[level - 1][run.first as usize];
+            if self.run(id) == run {
+                return Cow::Borrowed(self.label_at(level, id));
+            }
+        }
+        if run.first == run.last && Some(run.first) != self.unlisted() {
             return Cow::Borrowed(self.leaf(run.first));
         }
-        let number_like = matches!(self.scale, Scale::Number { .. } | Scale::Date);
-        if self.is_ordered() && (number_like || self.run(self.node(run)) != run) && !self.holds_missing(run) {
-            return Cow::Owned(format!("[{}, {}]", self.leaf(run.first), self.leaf(run.last)));
+        // A node of a tree has a name of its own, even if nothing else occurs; a range would tell the ends of the data.
+        let ends = self.scale.has_cells() || self.unlisted;
+        if let (true, Some(top)) = (ends && run == self.root(), self.ladder.last()) {
+            return Cow::Borrowed(self.label_at(self.levels(), top[0]));
         }
-        if number_like {
-            return Cow::Borrowed(ROOT);
-        }
-        match (self.node(run) as usize).checked_sub(self.leaves.len()) {
-            None => Cow::Borrowed(self.leaf(run.first)),
-            Some(i) => Cow::Borrowed(&self.nodes[i].label),
+        match &self.scale {
+            Scale::Number(Grid { exact: true, .. }) => Cow::Owned(self.range(run)),
+            Scale::Number(_) | Scale::Date(_) => {
+                Cow::Owned(self.scale.text(self.position(run.first), self.position(run.last)))
+            }
+            Scale::Ordinal if self.run(self.node(run)) != run => Cow::Owned(self.range(run)),
+            Scale::Ordinal | Scale::Nominal => Cow::Borrowed(self.node_label(self.node(run))),
         }
     }
 
-    fn holds_missing(&self, run: Run) -> bool {
-        self.missing() == Some(run.last)
+    fn range(&self, run: Run) -> String {
+        format!("[{}, {}]", self.leaf(run.first), self.leaf(run.last))
     }
 
-    /// The run that a published label stands for: a leaf, a node, or a range.
+    /// What a node is called at a level.
+    fn label_at(&self, level: usize, id: u32) -> &str {
+        self.aliases.get(&(level as u32, id)).map_or_else(|| self.node_label(id), String::as_str)
+    }
+
+    /// The run that a published label stands for: a leaf, a node, or a range. A text that is no label of this taxonomy, though
+    /// it may describe a range, has no run.
     pub fn parse(&self, label: &str) -> Option<Run> {
-        if let Some(&id) = self.labels.get(label) {
+        if let Some(&id) = self.labels.get(label).filter(|&&id| Some(id) != self.unlisted()) {
             return Some(self.run(id));
         }
         if label == ROOT {
             return Some(self.root());
         }
-        if !self.is_ordered() {
-            return None;
-        }
-        let inner = label.strip_prefix('[').and_then(|l| l.strip_suffix(']'));
-        match inner.and_then(|l| l.split_once(", ")) {
-            Some((first, last)) => {
-                let (first, last) = (self.find(first)?, self.find(last)?);
-                (first <= last).then(|| Run::new(first, last))
+        let run = match &self.scale {
+            Scale::Nominal => return None,
+            Scale::Ordinal => {
+                let (first, last) = label.strip_prefix('[')?.strip_suffix(']')?.split_once(", ")?;
+                (self.find(first)?, self.find(last)?)
             }
-            None => self.find(label).map(|leaf| Run::new(leaf, leaf)),
-        }
+            Scale::Number(_) | Scale::Date(_) => {
+                let (first, last) = self.scale.parse(label)?;
+                (self.leaf_of(first).ok()?, self.leaf_of(last).ok()?)
+            }
+        };
+        (run.0 <= run.1).then(|| Run::new(run.0, run.1)).filter(|&run| self.label(run) == label)
     }
 
-    /// Number of domain values under a published run: what losses are measured in. On a number or date scale the
-    /// domain is every multiple of the unit between the ends, not only the values that occur.
+    /// Number of domain values under a published run: what losses are measured in. On a number or date scale the domain is
+    /// every cell between the ends, not only those that occur.
     pub fn size(&self, run: Run) -> u64 {
+        self.size_at(run, self.level.unwrap_or(0))
+    }
+
+    /// The same where all values are shown at a level, and a run stands for whole nodes of it.
+    fn size_at(&self, run: Run, level: usize) -> u64 {
         let run = self.cover(run);
         if self.positions.is_empty() {
-            return u64::from(run.width());
+            return u64::from(run.width()) - u64::from(self.unlisted && run.last as usize + 1 == self.leaves.len());
         }
-        match self.missing() {
-            Some(m) if run.first == m => 1,
-            Some(m) if run.last == m => self.span(run.first, m - 1) + 1,
-            _ => self.span(run.first, run.last),
+        match self.cells_at(run, level) {
+            Some((first, last)) => last.abs_diff(first) + 1 + u64::from(self.holds_missing(run)),
+            None => 1,
         }
     }
 
-    fn span(&self, first: u32, last: u32) -> u64 {
-        self.positions[last as usize].abs_diff(self.positions[first as usize]) + 1
+    /// The cells from first to last of a run on a number or date scale; `None` for the missing value. Where all values are
+    /// shown at one level they are those of whole nodes.
+    pub fn cells(&self, run: Run) -> Option<(i64, i64)> {
+        self.cells_at(run, self.level.unwrap_or(0))
+    }
+
+    fn cells_at(&self, run: Run, level: usize) -> Option<(i64, i64)> {
+        if self.positions.is_empty() {
+            return None;
+        }
+        let last = (run.last as usize).min(self.real().checked_sub(1)?);
+        if run.first as usize > last {
+            return None;
+        }
+        let (first, last) = (self.positions[run.first as usize], self.positions[last]);
+        let whole = |cell: i64| self.scale.at_level(cell, level).unwrap_or((cell, cell));
+        Some((whole(first).0, whole(last).1))
+    }
+
+    fn holds_missing(&self, run: Run) -> bool {
+        self.missing().is_some_and(|missing| run.contains(missing))
+    }
+
+    /// The smallest steps of the scale under a run, from first to last: days, or units of 10^-decimals. Codes where there is no
+    /// scale, `None` for the missing value.
+    pub fn steps(&self, run: Run) -> Option<(i64, i64)> {
+        if self.positions.is_empty() {
+            let last = run.last.min((self.real() as u32).checked_sub(1)?);
+            return (run.first <= last).then(|| (run.first.into(), last.into()));
+        }
+        let (first, last) = self.cells(run)?;
+        Some((self.scale.steps(first).0, self.scale.steps(last).1))
     }
 
     /// Generalization loss of a published run: (size − 1) / (size of the domain − 1); 0 if the domain has one value.
     pub fn loss(&self, run: Run) -> f64 {
-        let domain = self.size(self.root()) - 1;
-        if domain == 0 { 0.0 } else { (self.size(run) - 1) as f64 / domain as f64 }
+        self.loss_at(run, self.level.unwrap_or(0))
     }
 
-    /// Place of a leaf on a number or date scale; its code on the others.
+    /// The same of a node at a level, where all values are shown at it.
+    pub(crate) fn loss_at(&self, run: Run, level: usize) -> f64 {
+        let domain = self.domain() - 1;
+        if domain == 0 { 0.0 } else { (self.values_at(run, level) - 1) as f64 / domain as f64 }
+    }
+
+    /// Number of domain values between the ends of all leaves.
+    pub(crate) fn domain(&self) -> u64 {
+        self.size_at(self.root(), 0)
+    }
+
+    /// Number of domain values under a node at a level, where all values are shown at it; at most all of them.
+    pub(crate) fn values_at(&self, run: Run, level: usize) -> u64 {
+        self.size_at(run, level).min(self.domain())
+    }
+
+    /// The level at which masked text is shown, relative to the number of levels. How many values a mask stands for is not known
+    /// from the rule. `None` for other taxonomies.
+    pub(crate) fn masked_loss(&self, run: Run) -> Option<f64> {
+        self.masks.as_ref()?;
+        let lowest = || (0..=self.levels()).find(|&level| self.at_level(run.first, level) == run);
+        Some(self.level.or_else(lowest)? as f64 / self.levels().max(1) as f64)
+    }
+
+    /// Cell of a leaf on a number or date scale; its code on the others.
     pub fn position(&self, leaf: u32) -> i64 {
         self.positions.get(leaf as usize).copied().unwrap_or(i64::from(leaf))
     }
@@ -292,17 +465,13 @@ impl Taxonomy {
 
     /// The rows of an ARX-style file for this taxonomy, without the missing value: leaf first, root last.
     pub fn rows(&self) -> Vec<Vec<String>> {
-        let last = self.leaves.len() - usize::from(self.has_missing);
-        let mut rows = Vec::with_capacity(last);
-        for leaf in 0..last {
-            let mut row = vec![self.leaves[leaf].clone()];
-            row.extend((1u32..).zip(&self.ladder).map(|(level, nodes)| {
-                let id = nodes[leaf];
-                self.aliases.get(&(level, id)).map_or_else(|| self.node_label(id), String::as_str).to_owned()
-            }));
-            rows.push(row);
-        }
-        rows
+        (0..self.real() as u32).map(|leaf| self.row(leaf)).collect()
+    }
+
+    /// The row of a leaf.
+    pub(crate) fn row(&self, leaf: u32) -> Vec<String> {
+        let above = (1..).zip(&self.ladder).map(|(level, nodes)| self.label_at(level, nodes[leaf as usize]).to_owned());
+        std::iter::once(self.leaf(leaf).to_owned()).chain(above).collect()
     }
 
     fn node_label(&self, id: u32) -> &str {
@@ -314,21 +483,29 @@ impl Taxonomy {
 }
 
 /// Builds tree, ladder and labels bottom-up from the label of every leaf at every level (1 … levels). Labels of one
-/// node are neighbours, since the leaves are in depth-first order; a missing leaf stands directly under the root.
+/// node are neighbours, since the leaves are in depth-first order; a leaf that is no value stands directly under the root.
 pub(crate) fn grow<'a>(
     scale: Scale,
-    leaves: Vec<String>,
-    positions: Vec<i64>,
-    has_missing: bool,
+    leaves: Leaves,
     levels: usize,
     label: impl Fn(usize, usize) -> Cow<'a, str>,
 ) -> Taxonomy {
+    let Leaves { texts: mut leaves, mut positions, has_missing, unlisted } = leaves;
+    let real = leaves.len();
+    leaves.extend(has_missing.then(String::new));
+    leaves.extend(unlisted.then(|| UNLISTED.to_owned()));
     let n = leaves.len();
-    let real = n - usize::from(has_missing);
+    if scale.has_cells() {
+        // What is no value has no place of its own.
+        positions.resize(n, positions.last().copied().unwrap_or(0));
+    }
     let mut t = Taxonomy {
         scale,
         positions,
         has_missing,
+        unlisted,
+        level: None,
+        masks: None,
         nodes: Vec::new(),
         parents: vec![u32::MAX; n],
         ladder: Vec::with_capacity(levels),
@@ -338,20 +515,22 @@ pub(crate) fn grow<'a>(
         leaves: Vec::new(),
     };
     for (i, text) in leaves.iter().enumerate() {
-        t.labels.insert(text.clone(), i as u32);
+        t.labels.entry(text.clone()).or_insert(i as u32);
     }
     t.leaves = leaves;
     let mut below: Vec<u32> = (0..n as u32).collect();
     for level in 1..=levels {
         let mut here: Vec<u32> = below.clone();
         let mut start = 0;
-        while start < real {
+        // A table in which every cell is suppressed has no real leaf.
+        let stop = if level == levels { n } else { real };
+        while start < stop {
             let name = label(level, start);
             let mut end = start + 1;
             while end < real && (level == levels || label(level, end) == name) {
                 end += 1;
             }
-            // At the top the missing value joins the rest.
+            // At the top what is no value joins the rest.
             let end = if level == levels { n } else { end };
             let id = t.join(&below[start..end], name.into_owned(), start, end, level as u32);
             here[start..end].fill(id);
@@ -363,7 +542,23 @@ pub(crate) fn grow<'a>(
     t
 }
 
+/// Text with its first characters kept and the rest masked. Where nothing is cut off the value stands for itself, not for all
+/// that start with it.
+pub(crate) fn mask(text: &str, keep: usize, longest: usize) -> String {
+    if text.chars().count() < keep {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(keep).collect();
+    let masked = longest.saturating_sub(kept.chars().count());
+    kept + &"*".repeat(masked)
+}
+
 impl Taxonomy {
+    /// The same over texts that are masked to these lengths.
+    pub(crate) fn masking(self, lengths: Vec<usize>, longest: usize) -> Taxonomy {
+        Taxonomy { masks: Some((lengths, longest)), ..self }
+    }
+
     /// The node over the run of leaves `start..end`, whose nodes one level down are `below`.
     fn join(&mut self, below: &[u32], label: String, start: usize, end: usize, height: u32) -> u32 {
         let mut children = below.to_vec();
@@ -433,27 +628,40 @@ mod tests {
     #[test]
     fn intervals_nest_and_have_open_ends() {
         let widths = ["5", "10"].iter().filter_map(|w| Decimal::parse(w)).collect();
-        let rule = Rule::Intervals(Intervals { widths, low: Decimal::parse("20"), high: Decimal::parse("90") });
-        let t = Taxonomy::generate(&rule, "age", &["22", "17", "29", "90", "91", "24"], true).unwrap();
-        let at = |text: &str, level| t.parse_level(text, level);
-        assert_eq!(at("22", 1), "[20, 25)");
-        assert_eq!(at("22", 2), "[20, 30)");
-        assert_eq!(at("17", 1), "<20");
-        assert_eq!(at("91", 2), ">=90");
-        assert_eq!(at("91", 3), "*");
-        assert_eq!(t.label(Run::new(1, 3)), "[22, 29]");
+        let rule = Intervals { widths, low: Decimal::parse("20"), high: Decimal::parse("90"), unit: Unit::Finest };
+        let ages = ["22", "17", "29", "90", "91", "24"];
+        let t = Taxonomy::generate(&Rule::Intervals(rule.clone()), "age", &ages, true).unwrap();
+        assert_eq!(t.leaves(), 5, "below 20, two cells, above 90, missing");
+        let shown =
+            |text: &str, level: usize| t.shown_at(level).label(t.at_level(t.find(text).unwrap(), level)).into_owned();
+        assert_eq!(shown("22", 0), "[20, 25)");
+        assert_eq!(shown("22", 1), "[20, 30)");
+        assert_eq!((shown("17", 0), shown("17", 1)), ("<20".into(), "<20".into()));
+        assert_eq!((shown("91", 0), shown("91", 2)), (">=90".into(), "*".into()));
+        assert_eq!(t.label(Run::new(1, 2)), "[20, 30)");
+        assert_eq!(t.label(Run::new(0, 2)), "<30");
+        assert_eq!(t.label(Run::new(2, 3)), ">=25");
+        assert_eq!(t.label(Run::new(0, 3)), "*", "two open ends");
         assert_eq!(t.label(t.root()), "*", "a range with the missing value shows nothing");
+        assert_eq!(t.size(Run::new(1, 2)), 2);
+        let fine = Intervals { unit: Unit::Of(Decimal::parse("1").unwrap()), ..rule };
+        let t = Taxonomy::generate(&Rule::Intervals(fine), "age", &ages, true).unwrap();
+        assert_eq!(t.label(Run::new(1, 3)), "[22, 29]");
         assert_eq!(t.size(Run::new(1, 3)), 8);
         assert_eq!(t.parse("[22, 29]"), Some(Run::new(1, 3)));
+        assert_eq!(t.leaf(4), ">=90", "an open cell is never split");
     }
 
-    impl Taxonomy {
-        fn parse_level(&self, leaf: &str, level: usize) -> String {
-            let code = self.find(leaf).unwrap() as usize;
-            let id = self.ladder[level - 1][code];
-            let named = self.labels.iter().filter(|&(_, &i)| i == id).map(|(l, _)| l.clone());
-            // A level that only renames a leaf is an alias; prefer what is not the leaf itself.
-            named.max_by_key(|l| (l != leaf, l.len())).unwrap_or_default()
-        }
+    #[test]
+    fn dates_are_cells_of_the_finest_unit() {
+        let rule = Rule::Dates(vec![Granularity::Month, Granularity::Year]);
+        let days = ["1961-03-05", "1961-03-28", "1961-01-01", "1961-12-31", "1968-09-15"];
+        let t = Taxonomy::generate(&rule, "birth", &days, false).unwrap();
+        assert_eq!((t.leaves(), t.levels()), (4, 2));
+        assert_eq!(t.label(Run::new(1, 1)), "1961-03");
+        assert_eq!(t.label(Run::new(1, 3)), "[1961-03, 1968-09]");
+        assert_eq!(t.label(Run::new(0, 2)), "1961", "a whole year goes by its name");
+        assert_eq!(t.label(t.root()), "*", "not the first and the last month");
+        assert_eq!(t.size(Run::new(0, 2)), 12);
     }
 }

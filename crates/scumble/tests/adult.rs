@@ -28,7 +28,7 @@ fn adult() -> Option<Table> {
         let texts: Vec<&str> = rows[1..].iter().map(|r| r[at].as_str()).collect();
         let path = format!("adult/hierarchies/adult_hierarchy_{name}.csv");
         let file = read(&path).expect("its taxonomy");
-        let (attribute, code) = encoded(name, &Rule::File { path, ordered: false }, Some(file), &texts);
+        let (attribute, code) = encoded(name, &Rule::File { path, ordered: false, public: false }, Some(file), &texts);
         codes.push(code);
         attributes.push(attribute);
     }
@@ -153,7 +153,7 @@ fn freeform_adult() -> Option<Table> {
         let texts: Vec<&str> = rows[1..].iter().map(|r| r[at].as_str()).collect();
         let path = format!("adult/hierarchies/adult_hierarchy_{name}.csv");
         let file = read(&path).expect("its taxonomy");
-        let (attribute, code) = encoded(name, &Rule::File { path, ordered: false }, Some(file), &texts);
+        let (attribute, code) = encoded(name, &Rule::File { path, ordered: false, public: false }, Some(file), &texts);
         codes.push(code);
         attributes.push(attach(attribute, Some(specification)).expect("right"));
     }

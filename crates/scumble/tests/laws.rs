@@ -11,6 +11,7 @@ mod laws {
     mod freeform;
     mod full_domain;
     mod knowledge;
+    mod labels;
     mod local;
     mod microaggregation;
     mod models;

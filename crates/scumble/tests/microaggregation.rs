@@ -16,7 +16,7 @@ fn reference(file: &str) -> Option<Table> {
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
     let column = |(at, name): (usize, &&str)| {
         let texts: Vec<&str> = rows[1..].iter().map(|r| r[at]).collect();
-        encoded(name, &Rule::Intervals(Intervals::default()), None, &texts)
+        encoded(name, &Rule::Intervals(Intervals::default()).exact(), None, &texts)
     };
     let (quasi, codes) = rows[0].iter().enumerate().map(column).unzip();
     Some(Table::collapse(quasi, Vec::new(), codes).0)

@@ -10,13 +10,13 @@ use scumble::policy::Policy;
 use scumble::publish::{Outcome, make};
 use scumble::release::{Release, Shape};
 use scumble::table::{Attribute, Table};
-use scumble::taxonomy::{Granularity, Intervals, Rule, Taxonomy};
+use scumble::taxonomy::{Granularity, Intervals, Rule, Taxonomy, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A rectangle as drawn: left, top, right, bottom, hover text.
 type Drawn = (f64, f64, f64, f64, String);
 
-const NUMBER: Rule = Rule::Intervals(Intervals { widths: Vec::new(), low: None, high: None });
+const NUMBER: Rule = Rule::Intervals(Intervals { widths: Vec::new(), low: None, high: None, unit: Unit::Finest });
 
 /// Publishes columns of texts by a policy that names each of them as a quasi-identifier.
 fn publish(policy: &str, columns: &[(&str, Vec<String>)]) -> Release {

@@ -50,6 +50,11 @@ impl Account {
     /// The metrics that recipients may know: those that follow from the release alone.
     pub fn public_utility(&self) -> BTreeMap<String, f64> {
         let told = METRICS.iter().filter(|m| m.told == Told::Everybody);
-        told.filter_map(|m| Some((m.name.to_owned(), *self.utility.get(m.name)?))).collect()
+        told.filter_map(|m| Some((m.name.to_owned(), rounded(*self.utility.get(m.name)?)))).collect()
     }
+}
+
+/// Four significant digits: a figure in full precision is an equation about the records.
+fn rounded(figure: f64) -> f64 {
+    format!("{figure:.3e}").parse().unwrap_or(figure)
 }

@@ -10,13 +10,14 @@ use super::recipient::{Described, Wanted};
 use crate::answer::{Groups, Model};
 use crate::columns::ReadOptions;
 use crate::source::Extract;
+use scumble::class::Run;
 use scumble::exact::Ratio;
 use scumble::freeform::{Observability, Sensitivity, Specification};
 use scumble::policy::Policy;
 use scumble::problem::{Problem, Problems};
 use scumble::release::{Release, Shape};
 use scumble::table::{Attribute, Role, published};
-use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Tree};
+use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Tree, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -134,6 +135,9 @@ pub struct ColumnNote {
     /// How its values generalize.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub taxonomy: Option<TaxonomyNote>,
+    /// The level that all its values are shown at, where the algorithm shows them at one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub level: Option<String>,
     /// Labels that do not stand for all below them, each with what is shown by itself: `Professional`, but not `Lawyer`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub exceptions: BTreeMap<String, Vec<String>>,
@@ -167,6 +171,9 @@ pub enum TaxonomyNote {
         low: Option<String>,
         /// Upper open end.
         high: Option<String>,
+        /// The finest unit that is shown, or `exact`; absent if that is the smallest width, or 1.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        unit: Option<String>,
     },
     /// Dates in calendar units.
     Dates(Vec<String>),
@@ -288,7 +295,12 @@ impl TaxonomyNote {
         match rule {
             Rule::File { ordered, .. } => TaxonomyNote::File { path: taxonomy_path(column), ordered: *ordered },
             Rule::Nested(_) => TaxonomyNote::File { path: taxonomy_path(column), ordered: false },
-            Rule::Intervals(Intervals { widths, low, high }) => TaxonomyNote::Intervals {
+            Rule::Intervals(Intervals { widths, low, high, unit }) => TaxonomyNote::Intervals {
+                unit: match unit {
+                    Unit::Finest => None,
+                    Unit::Of(width) => Some(shown(width)),
+                    Unit::Exact => Some("exact".to_owned()),
+                },
                 widths: widths.iter().map(shown).collect(),
                 low: low.as_ref().map(shown),
                 high: high.as_ref().map(shown),
@@ -303,8 +315,13 @@ impl TaxonomyNote {
     pub fn rule(&self) -> Option<Rule> {
         let number = |t: &String| Decimal::parse(t);
         Some(match self {
-            TaxonomyNote::File { path, ordered } => Rule::File { path: path.clone(), ordered: *ordered },
-            TaxonomyNote::Intervals { widths, low, high } => Rule::Intervals(Intervals {
+            TaxonomyNote::File { path, ordered } => Rule::File { path: path.clone(), ordered: *ordered, public: false },
+            TaxonomyNote::Intervals { widths, low, high, unit } => Rule::Intervals(Intervals {
+                unit: match unit.as_deref() {
+                    None => Unit::Finest,
+                    Some("exact") => Unit::Exact,
+                    Some(width) => Unit::Of(Decimal::parse(width)?),
+                },
                 widths: widths.iter().map(number).collect::<Option<_>>()?,
                 low: low.as_ref().and_then(number),
                 high: high.as_ref().and_then(number),
@@ -324,12 +341,33 @@ pub fn is_given(rule: &Rule) -> bool {
     matches!(rule, Rule::File { .. } | Rule::Nested(Tree { .. }))
 }
 
-/// The taxonomies that go with a release, with the columns they are of.
+/// The taxonomies that go with a release, with the columns they are of: of each that was given, what is published and what
+/// stands above it. All of a file goes with the release if the policy says that it is public, or if something is said of its
+/// single values.
 pub(crate) fn shipped(policy: &Policy, release: &Release) -> Vec<(String, Vec<Vec<String>>)> {
-    let rule = |name: &str| policy.attributes.iter().find(|a| a.name == name)?.taxonomy.as_ref();
-    let attributes = release.quasi.iter().chain(published(&release.sensitive));
-    let given = attributes.filter(|a| rule(&a.name).is_some_and(is_given));
-    given.map(|a| (a.name.clone(), a.taxonomy.rows())).collect()
+    let mut files = Vec::new();
+    let mut add = |a: &Attribute, runs: &mut dyn Iterator<Item = Run>| {
+        let rule = policy.attributes.iter().find(|of| of.name == a.name).and_then(|of| of.taxonomy.as_ref());
+        let Some(rule) = rule.filter(|rule| is_given(rule)) else { return };
+        let whole = matches!(rule, Rule::File { public: true, .. }) || a.freeform.is_some();
+        files.push((a.name.clone(), if whole { a.taxonomy.rows() } else { a.taxonomy.rows_of(runs) }));
+    };
+    for (i, a) in release.quasi.iter().enumerate().filter(|_| release.shape != Shape::Representatives) {
+        let mut records = release.records_by_group.iter().map(|r| Run::new(r.codes[i], r.codes[i]));
+        let mut regions = release.classes.iter().map(|c| c.region[i]);
+        add(a, if release.shape == Shape::Groups { &mut records } else { &mut regions });
+    }
+    for (i, a) in published(&release.sensitive).iter().enumerate() {
+        let values = release.classes.iter().flat_map(|c| &c.histograms[i].0).map(|&(code, _)| Run::new(code, code));
+        add(a, &mut values.chain(named(policy, a)));
+    }
+    files
+}
+
+/// The values and nodes of a sensitive attribute that the models name.
+fn named(policy: &Policy, a: &Attribute) -> Vec<Run> {
+    let texts = policy.requirements.iter().flat_map(|r| r.parameters.texts().into_values());
+    texts.flat_map(|text| text.split('"').filter_map(|t| a.taxonomy.parse(t)).collect::<Vec<_>>()).collect()
 }
 
 /// What a recipient will be told of the columns of a release.
@@ -351,7 +389,9 @@ pub(crate) fn described(policy: &Policy, extract: &Extract, release: &Release) -
 pub fn is_own(extract: &Extract, release: &Release, name: &str) -> bool {
     let pairs = extract.table.quasi.iter().zip(&release.quasi);
     release.shape == Shape::Regions
-        && pairs.filter(|(a, _)| a.name == name).any(|(a, b)| !Arc::ptr_eq(&a.taxonomy, &b.taxonomy))
+        && pairs
+            .filter(|(a, b)| a.name == name && b.taxonomy.shown_level().is_none())
+            .any(|(a, b)| !Arc::ptr_eq(&a.taxonomy, &b.taxonomy))
 }
 
 /// The columns of a release with roles and rules.
@@ -378,7 +418,8 @@ pub fn column_notes(policy: &Policy, extract: &Extract, release: &Release) -> Ve
         let drawn_from = extract.perturbed.iter().find(|(n, _)| n == name).and_then(|(_, change)| change.values);
         let own = release.quasi.iter().find(|q| q.name == *name);
         let exceptions = own.map_or(BTreeMap::new(), |q| q.taxonomy.exceptions().iter().cloned().collect());
-        ColumnNote { name: name.clone(), role, taxonomy, exceptions, perturbed, freeform, drawn_from }
+        let level = own.and_then(|q| Some(q.taxonomy.level_name(q.taxonomy.shown_level()?)));
+        ColumnNote { name: name.clone(), role, taxonomy, level, exceptions, perturbed, freeform, drawn_from }
     };
     extract.layout.iter().map(|c| note(&c.name)).collect()
 }

@@ -15,7 +15,7 @@ use scumble::freeform::{Specification, attach};
 use scumble::problem::{Problem, Problems};
 use scumble::release::{GroupedRecords, Release, Shape};
 use scumble::table::{Attribute, Hidden, join, published};
-use scumble::taxonomy::{Decimal, ROOT, Rule, Scale, Taxonomy, iso_date};
+use scumble::taxonomy::{ROOT, Rule, Taxonomy};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A column and how its values are to be understood.
@@ -104,23 +104,13 @@ fn are_apart(runs: &[Run]) -> bool {
     sorted.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// Values beyond all that the labels name.
-fn elsewhere(taxonomy: &Taxonomy, labels: &[&str]) -> Vec<String> {
-    let real = taxonomy.leaves() as u32 - u32::from(taxonomy.missing().is_some());
-    let ends = (real > 0).then(|| (taxonomy.position(0), taxonomy.position(real - 1)));
-    match (taxonomy.scale(), ends) {
-        (Scale::Number { decimals }, Some((low, high))) => {
-            [low.saturating_sub(1), high.saturating_add(1)].map(|at| Decimal::show(at, *decimals)).to_vec()
-        }
-        (Scale::Date, Some((low, high))) => [low - 1, high + 1].map(iso_date).to_vec(),
-        _ => {
-            // As long as the longest label, and beginning like none: masked by nothing but `*`.
-            let length = labels.iter().map(|l| l.chars().count()).max().unwrap_or(1).max(1);
-            let free = |c: &char| !labels.iter().any(|label| label.starts_with(*c));
-            let fill = ['?', '!', '~', '\u{1}', '\u{2}'].into_iter().find(free).unwrap_or('\u{3}');
-            vec![std::iter::repeat_n(fill, length).collect()]
-        }
-    }
+/// A value beyond all that the labels name. On a number or date scale no two words of the rule stand for the same.
+fn elsewhere(taxonomy: &Taxonomy, labels: &[&str]) -> Option<String> {
+    // As long as the longest label, and beginning like none: masked by nothing but `*`.
+    let length = labels.iter().map(|l| l.chars().count()).max().unwrap_or(1).max(1);
+    let free = |c: &char| !labels.iter().any(|label| label.starts_with(*c));
+    let fill = ['?', '!', '~', '\u{1}', '\u{2}'].into_iter().find(free).unwrap_or('\u{3}');
+    (!taxonomy.scale().has_cells()).then(|| std::iter::repeat_n(fill, length).collect())
 }
 
 /// Rows of a taxonomy file with a value of its own for every node that is published.

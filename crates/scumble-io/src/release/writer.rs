@@ -18,12 +18,12 @@ use crate::source::{Cell, Extract, Place};
 use crate::write;
 use hashbrown::HashMap;
 use rayon::prelude::*;
-use scumble::policy::{Format, Policy};
+use scumble::policy::{AttributePolicy, Format, Policy};
 use scumble::problem::{Problem, Problems};
 use scumble::publish::{Judgement, Made, judge};
 use scumble::release::{Form, Release};
 use scumble::table::{Attribute, Hidden, published};
-use scumble::taxonomy::write_rows;
+use scumble::taxonomy::{Intervals, Rule, Unit, write_rows};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -300,6 +300,7 @@ impl Job<'_> {
         if self.extract.table.past.is_some() {
             notes.push(AGAIN.to_owned());
         }
+        notes.extend(exact_ends(policy));
         let person = policy.attributes.iter().any(|a| a.person);
         let seeded = self.options.seed.map(|_| "made with a given seed: for testing, not for publication".to_owned());
         Manifest {
@@ -389,6 +390,18 @@ const AGAIN: &str = "Made with regard to earlier releases about the same people.
 /// And what the recipient of one with counterfeits should.
 const COUNTERFEIT: &str = "Counterfeits: a third file says how many of the sensitive values of a group stand for nobody; which of them do is \
      not published. A group has as many records as values less its counterfeits.";
+
+/// What the recipient, and the publisher, should know where ranges end at values of the data.
+pub(crate) fn exact_ends(policy: &Policy) -> Option<String> {
+    let exact = |rule: &Rule| matches!(rule, Rule::Intervals(Intervals { unit: Unit::Exact, .. }));
+    let by_unit = |a: &AttributePolicy| a.taxonomy.as_ref().is_some_and(exact);
+    let tight = policy.algorithm.algorithm.shows_exact_ends();
+    let names: Vec<&str> = policy.quasi().filter(|a| tight || by_unit(a)).map(|a| a.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join("`, `");
+        format!("Ranges of `{names}` end at values of the data, as the policy asks: the ends of a range are somebody's values.")
+    })
+}
 
 /// A quasi-identifier that passes through: what each text of the source is published as.
 struct Cleaned<'a> {

@@ -74,7 +74,7 @@ type Class<'a> = ((u32, u32), &'a [(&'a str, u64)]);
 fn by_age(classes: &[Class<'_>]) -> Result<Release, Problems> {
     let ages: Vec<String> = (0..100).map(|a| a.to_string()).collect();
     let ages: Vec<&str> = ages.iter().map(String::as_str).collect();
-    let rule = Rule::Intervals(Intervals { widths: Vec::new(), low: None, high: None });
+    let rule = Rule::Intervals(Intervals::default());
     let age = Attribute::new("age", Taxonomy::generate(&rule, "age", &ages, false)?);
     let mut names: Vec<&str> = classes.iter().flat_map(|(_, values)| values.iter().map(|v| v.0)).collect();
     names.sort_unstable();

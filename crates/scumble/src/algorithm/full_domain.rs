@@ -9,7 +9,7 @@ use super::{Goal, Recoding, Refusal};
 use crate::catalogue::{Kind, Parameter, Parameters};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::problem::Problem;
-use crate::release::{Form, Generalized, Member, Members};
+use crate::release::{Form, Generalized, Member, Members, Shape};
 use crate::table::{Attribute, Table, number_tuples_of};
 use crate::taxonomy::Taxonomy;
 use crate::utility::Marginal;
@@ -322,7 +322,9 @@ impl<'a> Lattice<'a> {
                 classes.push(Members { region, members: members.collect() });
             }
         }
-        Form::Generalized(Generalized::new(classes, suppressed))
+        let form = Generalized::new(classes, suppressed);
+        let quasi = self.table.quasi.iter().zip(levels).map(|(a, &level)| a.shown_at(level)).collect();
+        Form::Generalized(form.written_in(quasi, Shape::Regions).noted(said(&self.table.quasi, levels)))
     }
 
     /// The form of a node that was found to keep the goal.
@@ -359,6 +361,15 @@ impl<'a> Lattice<'a> {
         }
         Refusal(reasons)
     }
+}
+
+/// Which levels were chosen, in words.
+fn said(quasi: &[Attribute], levels: &[usize]) -> String {
+    let level = |(a, &level): (&Attribute, &usize)| {
+        let (name, top) = (a.taxonomy.level_name(level), a.taxonomy.levels());
+        format!("`{}` {name} ({level} of {top})", a.name)
+    };
+    format!("levels chosen: {}", quasi.iter().zip(levels).map(level).collect::<Vec<_>>().join(", "))
 }
 
 impl FrequencySet {
@@ -584,11 +595,11 @@ impl Cells {
             let t = &attribute.taxonomy;
             let marginal = Marginal::new(counts);
             let cell = |level: usize, run: Run| match metric {
-                "iloss" => attribute.weight / heaviest * (t.size(run) - 1) as f64 / t.size(t.root()) as f64,
+                "iloss" => attribute.weight / heaviest * (t.values_at(run, level) - 1) as f64 / t.domain() as f64,
                 "precision" => level as f64 / t.levels().max(1) as f64,
                 // Up to what the leaves' own frequencies add, which is the same for every node.
                 "entropy" => marginal.bits(run),
-                _ => t.loss(run),
+                _ => t.loss_at(run, level),
             };
             suppressed += fixed(if metric == "gcp" { 1.0 } else { cell(t.levels(), t.root()) });
             let leaves = |level| (0..t.leaves() as u32).map(move |leaf| fixed(cell(level, t.at_level(leaf, level))));

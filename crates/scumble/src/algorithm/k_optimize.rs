@@ -62,8 +62,8 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
         Parameter {
             name: "suppress",
             kind: Kind::Number("0", Some("1")),
-            default: Some("1"),
-            about: "largest share of the records that may be left out",
+            default: Some("0"),
+            about: "largest share of the records that may be suppressed",
         },
         Parameter {
             name: "nodes",
@@ -589,7 +589,9 @@ impl<'a> Search<'a> {
             if out[class as usize] { suppressed.push(member) } else { kept[class as usize].members.push(member) }
         }
         kept.retain(|class| !class.members.is_empty());
-        Generalized::new(kept, suppressed)
+        let (left_out, all) = (suppressed.iter().map(|m| u64::from(m.count)).sum::<u64>(), self.table.records());
+        let form = Generalized::new(kept, suppressed);
+        if left_out == 0 { form } else { form.noted(format!("{left_out} of {all} records are suppressed")) }
     }
 
     /// How far the best found may be from the best there is, if the search did not end.

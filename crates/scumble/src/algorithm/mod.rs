@@ -64,6 +64,12 @@ pub trait Algorithm: Send + Sync {
     /// improves what it has returns the best so far.
     fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal>;
 
+    /// Whether ranges that it publishes end at values of the data, whatever unit the policy declares. Then the leaves of numbers
+    /// and dates are values.
+    fn shows_exact_ends(&self) -> bool {
+        false
+    }
+
     /// Whether it looks at what earlier releases said ([`Table::past`]).
     fn remembers(&self) -> bool {
         false

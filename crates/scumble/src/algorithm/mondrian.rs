@@ -16,8 +16,10 @@
 //! - `partition = "strict"` keeps all records of one value on one side, so regions are disjoint. `"relaxed"` divides the
 //!   records at the median value between both sides, so that ordered attributes are halved exactly; which of them go
 //!   where is decided by the seed.
-//! - `recoding = "tight"` publishes the range of the values that occur in the class (or the lowest taxonomy node over
-//!   them); `"region"` publishes the region that the cuts left, which says less about the people in it.
+//! - `recoding = "cells"` publishes the range of the cells that the records of the class fall into (or the lowest taxonomy
+//!   node over them); cells are of the finest unit that the policy declares. `"region"` publishes the region that the cuts
+//!   left, which says less about the people in it. `"tight"` publishes the smallest and the largest value of the class as
+//!   they are in the data, whatever the unit: the ends of its ranges are somebody's values, and the release says so.
 //! - `keep = "groups"` publishes again: people who were last seen in one group of an earlier release stay together. Such
 //!   a group is cut as if all of it stood in its middle, so regions may overlap. A cut is made only if everybody who came
 //!   or left since keeps somebody in her class to be mistaken for: who left, a newcomer with her value, or another who left
@@ -78,9 +80,9 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
         },
         Parameter {
             name: "recoding",
-            kind: Kind::Choice(&["tight", "region"]),
-            default: Some("tight"),
-            about: "publish the range of the records, or the region of the cuts",
+            kind: Kind::Choice(&["cells", "region", "tight"]),
+            default: Some("cells"),
+            about: "publish the cells of the records, the region of the cuts, or exact values as ends",
         },
         Parameter {
             name: "keep",
@@ -92,21 +94,25 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
     build: |p| {
         let relaxed = p.word("partition") == "relaxed";
         let median_only = p.word("cut") == "median";
-        let (tight, keep) = (p.word("recoding") == "tight", p.word("keep") == "groups");
+        let (recoding, keep) = (p.word("recoding"), p.word("keep") == "groups");
+        let (tight, exact) = (recoding != "region", recoding == "tight");
         if keep && (relaxed || !tight) {
             return Err(Problem::new(
-                "`keep = \"groups\"` goes with `partition = \"strict\"` and `recoding = \"tight\"` only",
+                "`keep = \"groups\"` goes with `partition = \"strict\"` and without `recoding = \"region\"`",
             )
             .hint("leave these two out"));
         }
-        Ok(Box::new(Mondrian { relaxed, median_only, tight, keep }))
+        Ok(Box::new(Mondrian { relaxed, median_only, tight, exact, keep }))
     },
 };
 
 struct Mondrian {
     relaxed: bool,
     median_only: bool,
+    /// Whether classes show what covers their records, not the region of the cuts.
     tight: bool,
+    /// Whether the ends of ranges are values of the data.
+    exact: bool,
     keep: bool,
 }
 
@@ -116,6 +122,10 @@ const ALONE: usize = 2048;
 impl Algorithm for Mondrian {
     fn remembers(&self) -> bool {
         self.keep
+    }
+
+    fn shows_exact_ends(&self) -> bool {
+        self.exact
     }
 
     fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {

@@ -4,7 +4,7 @@ use super::reader::{Reader, Section, scalar, shown};
 use crate::catalogue::did_you_mean;
 use crate::problem::{Problem, Problems};
 use crate::table::Role;
-use crate::taxonomy::{Decimal, Granularity, Intervals, ROOT, Rule, Tree};
+use crate::taxonomy::{Decimal, Granularity, Intervals, ROOT, Rule, Tree, Unit};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
     pub(super) fn rule(&self, of: &Section<'a>, column: &str, value: &'a Spanned<DeValue<'a>>) -> Option<Rule> {
         let at = value.span().start;
         if let Some(path) = value.get_ref().as_str() {
-            return Some(Rule::File { path: path.into(), ordered: false });
+            return Some(Rule::File { path: path.into(), ordered: false, public: false });
         }
         let Some(table) = value.get_ref().as_table() else {
             let problem = Problem::new(format!(
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         };
         let section = Section { path: of.path("taxonomy"), table, at };
         let kinds = ["file", "intervals", "number", "dates", "prefix", "flat", "nested"];
-        self.only(&section, &[&kinds[..], &["ordered", "low", "high"]].concat());
+        self.only(&section, &[&kinds[..], &["ordered", "public", "low", "high", "unit"]].concat());
         let chosen: Vec<&str> = kinds.into_iter().filter(|k| section.get(k).is_some()).collect();
         let [kind] = chosen[..] else {
             let problem =
@@ -59,19 +59,32 @@ impl<'a> Reader<'a> {
         if kind != "file" && section.get("ordered").is_some() {
             self.report(at, Problem::new(format!("`ordered` belongs to a taxonomy file, not to `{kind}`")));
         }
-        if kind != "intervals" && (section.get("low").is_some() || section.get("high").is_some()) {
-            self.report(at, Problem::new(format!("`low` and `high` belong to `intervals`, not to `{kind}`")));
+        if kind != "file" && section.get("public").is_some() {
+            self.report(at, Problem::new(format!("`public` belongs to a taxonomy file, not to `{kind}`")));
+        }
+        if !matches!(kind, "intervals" | "number") {
+            for key in ["low", "high", "unit"].into_iter().filter(|key| section.get(key).is_some()) {
+                let problem = Problem::new(format!("`{key}` belongs to `intervals` and `number`, not to `{kind}`"));
+                self.report(at, problem);
+            }
         }
         match kind {
             "file" => {
                 let ordered = self.flag(&section, "ordered").unwrap_or(false);
-                Some(Rule::File { path: self.text_at(&section, "file")?, ordered })
+                let public = self.flag(&section, "public").unwrap_or(false);
+                Some(Rule::File { path: self.text_at(&section, "file")?, ordered, public })
             }
-            "intervals" => self.intervals(&section, column),
+            "intervals" => {
+                let array = self.array(&section, "intervals")?;
+                let widths: Vec<Decimal> =
+                    array.iter().filter_map(|v| self.decimal(&section, "intervals", v)).collect();
+                (widths.len() == array.len()).then_some(())?;
+                self.intervals(&section, column, widths)
+            }
             "dates" => self.dates(&section, column),
             "prefix" => self.prefix(&section),
             "nested" => self.nested(&section),
-            "number" => self.must_be_true(&section, kind).map(|()| Rule::Intervals(Intervals::default())),
+            "number" => self.must_be_true(&section, kind).and_then(|()| self.intervals(&section, column, Vec::new())),
             _ => self.must_be_true(&section, kind).map(|()| Rule::Flat),
         }
     }
@@ -84,18 +97,20 @@ impl<'a> Reader<'a> {
         None
     }
 
-    fn intervals(&self, section: &Section<'a>, column: &str) -> Option<Rule> {
-        let array = self.array(section, "intervals")?;
-        let widths: Vec<Decimal> = array.iter().filter_map(|v| self.decimal(section, "intervals", v)).collect();
-        let bound = |key| section.get(key).and_then(|v| self.decimal(section, key, v));
-        let (low, high) = (bound("low"), bound("high"));
-        if widths.len() < array.len() {
-            return None;
-        }
-        let decimals = widths.iter().chain(&low).chain(&high).map(|d| d.decimals).max().unwrap_or(0);
-        let units: Option<Vec<i64>> = widths.iter().map(|w| w.units(decimals)).collect();
+    fn intervals(&self, section: &Section<'a>, column: &str, widths: Vec<Decimal>) -> Option<Rule> {
+        let bound = |key| match section.get(key) {
+            None => Some(None),
+            Some(value) => self.decimal(section, key, value).map(Some),
+        };
+        let (low, high, unit) = (bound("low")?, bound("high")?, self.unit(section)?);
+        let rule = Intervals { widths, low, high, unit };
+        let cell = rule.cell();
+        let all = cell.iter().chain(&rule.widths).chain(&rule.low).chain(&rule.high);
+        let decimals = all.map(|d| d.decimals).max().unwrap_or(0);
+        let units = |list: &[Decimal]| list.iter().map(|d| d.units(decimals)).collect::<Option<Vec<i64>>>();
+        let widths = units(&rule.widths);
         let nest =
-            units.is_some_and(|u| u.iter().all(|&w| w > 0) && u.windows(2).all(|w| w[0] < w[1] && w[1] % w[0] == 0));
+            widths.is_some_and(|u| u.iter().all(|&w| w > 0) && u.windows(2).all(|w| w[0] < w[1] && w[1] % w[0] == 0));
         if !nest {
             let problem = Problem::new(format!("the interval widths of `{column}` do not nest"));
             self.report(
@@ -104,13 +119,32 @@ impl<'a> Reader<'a> {
             );
             return None;
         }
-        if let (Some(l), Some(h)) = (low.and_then(|d| d.units(decimals)), high.and_then(|d| d.units(decimals)))
-            && l >= h
+        // Of bounds that cut through an interval only those of a unit are refused: a shorter interval has ends too.
+        let ends: Vec<Decimal> = rule.low.into_iter().chain(rule.high).collect();
+        let whole = if rule.widths.is_empty() || unit != Unit::Finest { ends } else { Vec::new() };
+        let cells = cell.map(|cell| units(&[cell]).zip(units(&[rule.widths.clone(), whole].concat())));
+        let fits = |(cell, others): (Vec<i64>, Vec<i64>)| cell[0] > 0 && others.iter().all(|o| o % cell[0] == 0);
+        if cells.is_some_and(|cells| !cells.is_some_and(fits)) {
+            let problem = Problem::new(format!("the widths or bounds of `{column}` are no multiples of its unit"));
+            self.report(section.at, problem.hint("give a `unit` above 0 that divides all of them"));
+            return None;
+        }
+        if let Some([low, high]) = rule.low.zip(rule.high).and_then(|(l, h)| units(&[l, h])).as_deref()
+            && low >= high
         {
             self.report(section.at, Problem::new(format!("`low` of `{column}` is not below `high`")));
             return None;
         }
-        Some(Rule::Intervals(Intervals { widths, low, high }))
+        Some(Rule::Intervals(rule))
+    }
+
+    /// The finest unit that may be published: a width, or the word `exact`.
+    fn unit(&self, section: &Section<'a>) -> Option<Unit> {
+        match section.get("unit") {
+            None => Some(Unit::Finest),
+            Some(value) if value.get_ref().as_str() == Some("exact") => Some(Unit::Exact),
+            Some(value) => self.decimal(section, "unit", value).map(Unit::Of),
+        }
     }
 
     fn dates(&self, section: &Section<'a>, column: &str) -> Option<Rule> {
@@ -128,8 +162,18 @@ impl<'a> Reader<'a> {
                 }
             }
         }
+        if array.is_empty() {
+            let problem = Problem::new(format!("`{}` is empty", section.path("dates")));
+            self.report(
+                section.at,
+                problem.hint("name the finest unit that may be published, as in `[\"month\", \"year\"]`"),
+            );
+            return None;
+        }
         let rank = |u: &Granularity| Granularity::ALL.iter().position(|(_, g)| g == u);
-        let week_inside = units.len() > 1 && units.contains(&Granularity::Week);
+        // A week consists of days and lies in no month.
+        let after_week = units.iter().skip_while(|u| **u != Granularity::Week).nth(1).is_some();
+        let week_inside = after_week || units.contains(&Granularity::Week) && units.contains(&Granularity::Month);
         if week_inside || !units.windows(2).all(|w| rank(&w[0]) < rank(&w[1])) {
             let problem = Problem::new(format!("the date units of `{column}` do not nest"));
             let hint = "go from fine to coarse, as in `[\"month\", \"quarter\", \"year\"]`; a week lies in no month and stands alone";

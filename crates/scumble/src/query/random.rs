@@ -1,6 +1,7 @@
 //! Random workloads.
 
 use super::{Condition, End, Query, Test};
+use crate::class::Run;
 use crate::scale::iso_date;
 use crate::table::Attribute;
 use crate::taxonomy::{Decimal, Scale, Taxonomy};
@@ -39,11 +40,11 @@ impl Generator {
 
 fn condition(attribute: &Attribute, part: f64, rng: &mut ChaCha8Rng) -> Condition {
     let t = &attribute.taxonomy;
-    let real = (t.leaves() - usize::from(t.missing().is_some())) as u32;
+    let real = t.real() as u32;
     let test = if real == 0 {
         Test::In(vec![String::new()])
     } else {
-        let (low, high) = (t.position(0), t.position(real - 1));
+        let (low, high) = t.steps(Run::new(0, real - 1)).unwrap_or((0, 0));
         let size = high.abs_diff(low).saturating_add(1);
         let width = ((size as f64 * part).ceil() as u64).clamp(1, size);
         if t.is_ordered() {
@@ -62,8 +63,8 @@ fn condition(attribute: &Attribute, part: f64, rng: &mut ChaCha8Rng) -> Conditio
 /// What stands at a place of an ordered scale.
 fn text(t: &Taxonomy, place: i64) -> String {
     match t.scale() {
-        Scale::Number { decimals } => Decimal::show(place, *decimals),
-        Scale::Date => iso_date(place),
+        Scale::Number(grid) => Decimal::show(place, grid.decimals),
+        Scale::Date(_) => iso_date(place),
         _ => t.leaf(place as u32).to_owned(),
     }
 }

@@ -5,8 +5,10 @@
 
 mod truth;
 
+use crate::class::Run;
 use crate::release::{Form, Release, Shape};
 use crate::table::{Table, published};
+use crate::taxonomy::Taxonomy;
 
 pub(crate) use truth::Marginal;
 
@@ -52,8 +54,10 @@ pub const METRICS: &[Metric] = &[
         name: "gcp",
         summary: "global certainty penalty: mean loss of a quasi-identifier cell, 0 to 1",
         about: "Mean over all quasi-identifier cells of (domain values under the published value − 1) / (domain values − 1).\n\
-                A cell published as it is loses 0, a suppressed cell loses 1, and all cells of a suppressed record lose 1.\n\
-                On a number or date scale the domain is every multiple of the unit between the smallest and the largest value.\n\
+                A cell published as it is loses 0, one that shows the root loses 1, and so do all cells of a suppressed record.\n\
+                On a number or date scale the domain is every cell between the ends of what is published, or between `low` and\n\
+                `high` if the policy says both: the figure follows from the release and tells nothing of suppressed records.\n\
+                Masked text loses the level at which it is shown / the number of levels. Files declare their domain.\n\
                 Of an anatomized release, which shows every quasi-identifier as it is, only suppressed records lose anything.\n\
                 Not defined where values are replaced by representatives (see sse).\n\
                 Ghinita, Karras, Kalnis and Mamoulis 2007, after Xu et al. 2006.",
@@ -65,9 +69,19 @@ pub const METRICS: &[Metric] = &[
         summary: "information loss: weighted sum over all cells, in cells",
         about: "ILoss of a value: (domain values under it − 1) / domain values. Of a record: the sum over its quasi-identifiers,\n\
                 weighted by `weight` of the policy. Of the table: the sum over its records. A suppressed record loses as if every\n\
-                cell showed the root. Anatomized releases and representatives as for gcp. Xiao and Tao 2006.",
-        told: Told::Everybody,
+                cell showed the root. Domains are those of the extract. Anatomized releases and representatives as for gcp.\n\
+                Xiao and Tao 2006.",
+        told: Told::Publisher,
         measure: iloss,
+    },
+    Metric {
+        name: "loss",
+        summary: "mean loss of a quasi-identifier cell over the domains of the extract, 0 to 1",
+        about: "As gcp, but the domain of an attribute is what the extract has: the cells between its smallest and largest value,\n\
+                or its distinct values. This is what `local`, `lattice`, `top-down` and `bottom-up` minimize. It tells about the\n\
+                extract, also about suppressed records, and is not published. Computed by `compare`.",
+        told: Told::Comparison,
+        measure: loss,
     },
     Metric {
         name: "discernibility",
@@ -155,19 +169,58 @@ pub const METRICS: &[Metric] = &[
 ];
 
 /// What the published cells lose: `cell` of every run, `whole` of a record that is left out.
-fn cells(release: &Release, cell: impl Fn(usize, crate::class::Run) -> f64, whole: f64) -> Option<f64> {
+fn cells(release: &Release, cell: impl Fn(usize, Run) -> f64, whole: f64) -> Option<f64> {
     let out = release.suppressed as f64 * whole;
     match release.shape {
         Shape::Representatives => None,
         Shape::Groups => Some(out),
         Shape::Regions => {
-            let class = |region: &[crate::class::Run]| region.iter().enumerate().map(|(i, &r)| cell(i, r)).sum::<f64>();
+            let class = |region: &[Run]| region.iter().enumerate().map(|(i, &r)| cell(i, r)).sum::<f64>();
             Some(release.classes.iter().map(|c| c.count as f64 * class(&c.region)).sum::<f64>() + out)
         }
     }
 }
 
+/// What a recipient takes for the domain of a quasi-identifier.
+struct Domain<'a> {
+    taxonomy: &'a Taxonomy,
+    /// Number of cells on a number or date scale.
+    cells: u64,
+}
+
+impl<'a> Domain<'a> {
+    fn of(release: &'a Release, i: usize) -> Domain<'a> {
+        let taxonomy = &*release.quasi[i].taxonomy;
+        let shown = release.classes.iter().map(|c| c.region[i]).filter(|&run| taxonomy.everything() != Some(run));
+        let cells = shown.filter_map(|run| taxonomy.cells(run)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let cells = taxonomy.scale().ends().or(cells);
+        Domain { taxonomy, cells: cells.map_or(1, |(first, last)| last.abs_diff(first) + 1) }
+    }
+
+    fn loss(&self, run: Run) -> f64 {
+        let t = self.taxonomy;
+        if t.everything() == Some(run) {
+            return 1.0;
+        }
+        if !t.scale().has_cells() {
+            return t.masked_loss(run).unwrap_or_else(|| t.loss(run));
+        }
+        match t.cells(run) {
+            Some((first, last)) if self.cells > 1 => (last.abs_diff(first) as f64 / (self.cells - 1) as f64).min(1.0),
+            _ => 0.0,
+        }
+    }
+}
+
 fn gcp(of: &Subject<'_>) -> Option<f64> {
+    let release = of.release;
+    let all = (release.records() + release.suppressed) as f64 * release.quasi.len() as f64;
+    let domains: Vec<Domain<'_>> = (0..release.quasi.len()).map(|i| Domain::of(release, i)).collect();
+    let lost = cells(release, |i, run| domains[i].loss(run), release.quasi.len() as f64)?;
+    Some(if all == 0.0 { 0.0 } else { lost / all })
+}
+
+fn loss(of: &Subject<'_>) -> Option<f64> {
     let release = of.release;
     let all = (release.records() + release.suppressed) as f64 * release.quasi.len() as f64;
     let lost = cells(release, |i, run| release.quasi[i].taxonomy.loss(run), release.quasi.len() as f64)?;
@@ -178,7 +231,7 @@ fn iloss(of: &Subject<'_>) -> Option<f64> {
     let release = of.release;
     let cell = |i: usize, run| {
         let (t, weight) = (&release.quasi[i].taxonomy, release.quasi[i].weight);
-        weight * (t.size(run) - 1) as f64 / t.size(t.root()) as f64
+        weight * (t.values_at(run, t.shown_level().unwrap_or(0)) - 1) as f64 / t.domain() as f64
     };
     let whole = release.quasi.iter().enumerate().map(|(i, a)| cell(i, a.taxonomy.root())).sum();
     cells(release, cell, whole)

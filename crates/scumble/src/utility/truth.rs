@@ -168,13 +168,12 @@ fn moved(table: &Table, form: &Form, i: usize) -> Option<f64> {
 /// The middle of a range of numbers or dates; nothing for what has no place on a scale.
 fn middle(taxonomy: &Taxonomy, run: Run) -> Option<f64> {
     let unit = match taxonomy.scale() {
-        Scale::Number { decimals } => 10f64.powi(*decimals as i32),
-        Scale::Date => 1.0,
+        Scale::Number(grid) => 10f64.powi(grid.decimals as i32),
+        Scale::Date(_) => 1.0,
         Scale::Nominal | Scale::Ordinal => return None,
     };
-    let last = if taxonomy.missing() == Some(run.last) { run.last.checked_sub(1)? } else { run.last };
-    let ends = (run.first <= last).then(|| taxonomy.position(run.first) as f64 + taxonomy.position(last) as f64)?;
-    Some(ends / 2.0 / unit)
+    let (first, last) = taxonomy.steps(run)?;
+    Some((first as f64 + last as f64) / 2.0 / unit)
 }
 
 pub(super) fn kl(of: &Subject<'_>) -> Option<f64> {
@@ -328,11 +327,12 @@ impl<'a> Column<'a> {
             let holds_missing = missing == Some(last);
             let real = if holds_missing { last.checked_sub(1).filter(|&l| starts[i] <= l) } else { Some(last) };
             // Values that do not occur belong to the group before them, so that none is in no group.
+            let steps = |leaf: u32| t.steps(Run::new(leaf, leaf)).unwrap_or((0, 0));
             let end = |last: u32| match starts.get(i + 1) {
-                Some(&next) if missing != Some(next) => t.position(next).saturating_sub(1),
-                _ => t.position(last),
+                Some(&next) if missing != Some(next) => steps(next).0.saturating_sub(1),
+                _ => steps(last).1,
             };
-            let span = real.map(|last| (t.position(starts[i]), end(last)));
+            let span = real.map(|last| (steps(starts[i]).0, end(last)));
             let selection = Selection::new(span.into_iter().collect(), holds_missing);
             if Arc::ptr_eq(t, shown) { selection } else { selection.translate(t, shown) }
         };

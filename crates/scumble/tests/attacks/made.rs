@@ -17,7 +17,7 @@ pub fn release(quasi: &[(&str, u32)], classes: &[Class<'_>]) -> Release {
     let number = |&(name, size): &(&str, u32)| {
         let values: Vec<String> = (0..size).map(|v| v.to_string()).collect();
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
-        let rule = Rule::Intervals(scumble::taxonomy::Intervals { widths: Vec::new(), low: None, high: None });
+        let rule = Rule::Intervals(scumble::taxonomy::Intervals::default());
         Attribute::new(name, Taxonomy::generate(&rule, name, &values, false).expect("numbers"))
     };
     let mut values: Vec<&str> = classes.iter().flat_map(|(_, h)| h.iter().map(|(v, _)| *v)).collect();

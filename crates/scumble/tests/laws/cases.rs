@@ -9,7 +9,7 @@ use scumble::freeform::{Observability, Specification, attach};
 use scumble::model::{Concern, Model};
 use scumble::register::{Register, RegisterColumn};
 use scumble::table::{Attribute, Table};
-use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Taxonomy, Tree};
+use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Taxonomy, Tree, Unit};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,15 +28,17 @@ pub fn column(kind: usize) -> Column {
     let plain = |rule, texts| Column { rule, rows: None, texts };
     let decimal = |text| Decimal::parse(text);
     match kind % KINDS {
-        0 => plain(Rule::Intervals(Intervals::default()), &["-2", "1", "2", "3", "5.5", "8", "40"]),
+        0 => plain(exact(Intervals::default()), &["-2", "1", "2", "3", "5.5", "8", "40"]),
         1 => {
             let widths = ["5", "10"].into_iter().filter_map(decimal).collect();
-            let rule = Rule::Intervals(Intervals { widths, low: decimal("3"), high: decimal("30") });
-            plain(rule, &["1", "4", "7", "9", "12", "29", "30"])
+            plain(
+                exact(Intervals { widths, low: decimal("3"), high: decimal("30"), ..Intervals::default() }),
+                &["1", "4", "7", "9", "12", "29", "30"],
+            )
         }
         2 => {
             let days = &["2023-12-31", "2024-01-01", "2024-02-29", "2024-03-01", "2024-05-05", "2025-01-01"];
-            plain(Rule::Dates(vec![Granularity::Month, Granularity::Year]), days)
+            plain(Rule::Dates(vec![Granularity::Day, Granularity::Month, Granularity::Year]), days)
         }
         3 => plain(Rule::Prefix(vec![]), &["1", "10", "12", "123", "130", "2", "21"]),
         4 => plain(Rule::Flat, &["red", "green", "blue", "grey"]),
@@ -44,6 +46,11 @@ pub fn column(kind: usize) -> Column {
         6 => file(true, &["low;few;*", "mid;few;*", "high;many;*", "huge;many;*", "vast;many;*"]),
         _ => file(false, &["a;x;p;*", "d;y;p;*", "b;x;p;*", "e;z;q;*", "c;y;p;*"]),
     }
+}
+
+/// Numbers whose leaves are the values of the data, as the twins of the metrics count them. Cells are the subject of `labels`.
+fn exact(intervals: Intervals) -> Rule {
+    Rule::Intervals(Intervals { unit: Unit::Exact, ..intervals })
 }
 
 fn tree() -> Tree {
@@ -57,7 +64,7 @@ fn tree() -> Tree {
 fn file(ordered: bool, lines: &[&str]) -> Column {
     let rows = lines.iter().map(|line| line.split(';').map(str::to_owned).collect()).collect();
     let texts: &[&str] = if ordered { &["low", "mid", "high", "huge", "vast"] } else { &["a", "b", "c", "d", "e"] };
-    Column { rule: Rule::File { path: "file.csv".into(), ordered }, rows: Some(rows), texts }
+    Column { rule: Rule::File { path: "file.csv".into(), ordered, public: false }, rows: Some(rows), texts }
 }
 
 /// A table as a reader would make it, and the same before equal rows were collapsed.
@@ -130,7 +137,7 @@ impl Case {
             let (taxonomy, codes) = encode(name, rule, None, &texts, &[]).expect("numbers");
             (Attribute::new(name, taxonomy), codes)
         };
-        let (quasi, codes) = attribute("number", &Rule::Intervals(Intervals::default()));
+        let (quasi, codes) = attribute("number", &exact(Intervals::default()));
         let (sensitive, values) = attribute("value", &Rule::Flat);
         let (guard, wishes) = guard(&sensitive.taxonomy, &vec![[0; 6]; n as usize]);
         Case::from_records(vec![quasi], vec![sensitive, guard], vec![codes, values, wishes])

@@ -281,7 +281,7 @@ fn labels(table: &Table, form: &Generalized) -> Result<Labels, TestCaseError> {
 fn siblings_lose_no_more_than_sub_trees_and_say_what_they_mean() {
     check(400, (cases(20), draws()), |(case, draws)| {
         let (table, goal) = (&case.table, requirements(&draws, &case.table));
-        let loss = METRICS.iter().find(|m| m.name == "gcp").expect("is there").measure;
+        let loss = METRICS.iter().find(|m| m.name == "loss").expect("is there").measure;
         let made = |name: &str| run(name, &BTreeMap::new(), table, &goal, 0);
         let (sub_tree, sibling) = (made("top-down"), made("sibling"));
         prop_assert_eq!(sub_tree.is_some(), sibling.is_some());

@@ -342,7 +342,7 @@ fn cut_of(table: &Table, form: &scumble::release::Generalized) -> Vec<BTreeMap<u
 fn searches_end_where_they_should() {
     check(120, (drawn(), 1u64..4), |((table, specification, t), k)| -> Law {
         let said = Said { specification: &specification, table: &table };
-        let gcp = METRICS.iter().find(|m| m.name == "gcp").expect("is there").measure;
+        let gcp = METRICS.iter().find(|m| m.name == "loss").expect("is there").measure;
         let goals = [vec![requirement(&t, None)], vec![requirement(&t, None), anonymity_on_first(k)]];
         for goal in goals {
             if !Goal::new(&table, &goal).unfit().is_empty() {

@@ -9,7 +9,7 @@ use scumble::catalogue::{ALGORITHMS, METRICS, Parameters};
 use scumble::class::{EquivalenceClass, Run};
 use scumble::exact::Ratio;
 use scumble::model::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
-use scumble::release::{Form, Generalized, Member, Members, Release};
+use scumble::release::{Form, Generalized, Member, Members, Release, Shape};
 use scumble::table::Table;
 use scumble::utility::Subject;
 use std::collections::BTreeMap;
@@ -102,8 +102,12 @@ impl Node {
 
     /// By the definition on the manual page.
     fn lost(&self, table: &Table, metric: &str) -> f64 {
+        // The parameter `gcp` means the loss over the domains of the extract.
+        let metric = if metric == "gcp" { "loss" } else { metric };
         if let Some(known) = METRICS.iter().find(|m| m.name == metric) {
-            let form = self.form();
+            let Form::Generalized(form) = self.form() else { panic!("full-domain forms are generalized") };
+            let shown = table.quasi.iter().zip(&self.levels).map(|(a, &level)| a.shown_at(level));
+            let form = Form::Generalized(form.written_in(shown.collect(), Shape::Regions));
             let release = &Release::of(table, &form);
             let subject = Subject { release, k: 1, truth: Some((table, &form)) };
             return (known.measure)(&subject).expect("it applies to regions");

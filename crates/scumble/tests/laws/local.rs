@@ -17,7 +17,7 @@ fn gcp(name: &str, given: &[(&str, &str)], table: &Table, goal: &[Requirement]) 
     let entry = ALGORITHMS.iter().find(|e| e.name == name).expect("is in the catalogue");
     let given: BTreeMap<String, String> = given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let algorithm = algorithm(entry, &given).expect("possible parameters");
-    let metric = METRICS.iter().find(|m| m.name == "gcp").expect("is in the catalogue");
+    let metric = METRICS.iter().find(|m| m.name == "loss").expect("is in the catalogue");
     match make(table, &*algorithm, goal, 7, &|_, _| true) {
         Outcome::Made(made) => {
             assert_eq!(made.release.suppressed, 0);

@@ -50,9 +50,9 @@ fn shown(attribute: &Attribute, texts: &[&str], decimals: usize) -> String {
     if 2 * known.len() < texts.len() {
         return String::new();
     }
-    if let Scale::Number { decimals: given } = taxonomy.scale() {
+    if let Scale::Number(grid) = taxonomy.scale() {
         let mean = known.iter().map(|text| text.parse::<f64>().expect("a number")).sum::<f64>() / known.len() as f64;
-        return format!("{mean:.*}", decimals + *given as usize);
+        return format!("{mean:.*}", decimals + grid.decimals as usize);
     }
     known.sort_by_key(leaf);
     known[(known.len() - 1) / 2].to_owned()
@@ -81,7 +81,7 @@ proptest! {
                 let texts = texts(attribute, &case.table.quasi_codes[i], &class.members);
                 let shows = quasi[i].taxonomy.label(class.region[i]);
                 let decimals = match attribute.taxonomy.scale() {
-                    Scale::Number { decimals } => Some(2 + *decimals as usize),
+                    Scale::Number(grid) => Some(2 + grid.decimals as usize),
                     _ => None,
                 };
                 let right = shown(attribute, &texts, 2);
@@ -104,7 +104,7 @@ proptest! {
             prop_assert_eq!(&Release::of(&case.table, &a).classes, &Release::of(&other.table, &b).classes);
             found.extend(sse(&case.table, &a));
         }
-        let numbers = |a: &Attribute| matches!(a.taxonomy.scale(), Scale::Number { .. }) && a.taxonomy.missing().is_none();
+        let numbers = |a: &Attribute| matches!(a.taxonomy.scale(), Scale::Number(_)) && a.taxonomy.missing().is_none();
         // Where only numbers are averaged the metric is what is searched for.
         if let (true, [best, mdav]) = (case.table.quasi.iter().all(numbers), &found[..]) {
             prop_assert!(*best <= mdav + 1e-6, "{} > {}", best, mdav);
@@ -119,8 +119,8 @@ proptest! {
         let mut shares = Vec::new();
         for (i, attribute) in case.table.quasi.iter().enumerate() {
             let place = |text: &str| match attribute.taxonomy.scale() {
-                Scale::Number { .. } => text.parse::<f64>().ok(),
-                Scale::Date => parse_date(text).map(|day| day as f64),
+                Scale::Number(_) => text.parse::<f64>().ok(),
+                Scale::Date(_) => parse_date(text).map(|day| day as f64),
                 _ => None,
             };
             let quasi = &made.quasi.as_ref().expect("its own")[i];

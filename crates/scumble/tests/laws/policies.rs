@@ -229,9 +229,11 @@ fn numbers_are_read_as_toml_writes_them() {
 
 /// `low` and `high` mean nothing without widths, so they are not silently dropped.
 #[test]
-fn bounds_need_widths() {
-    let found = messages(&RIGHT.replace("intervals = [5, 10, 20]", "number = true"));
-    assert!(found.len() == 1 && found[0].contains("`low` and `high`"), "{found:?}");
+fn bounds_belong_to_numbers() {
+    let found = messages(&RIGHT.replace("intervals = [5, 10, 20]", "prefix = true"));
+    assert!(!found.is_empty() && found.iter().all(|m| m.contains("belongs to `intervals` and `number`")), "{found:?}");
+    let found = messages(&RIGHT.replace("intervals = [5, 10, 20]", "intervals = [5, 10, 20], unit = 2"));
+    assert!(found.len() == 1 && found[0].contains("no multiples of its unit"), "{found:?}");
 }
 
 /// A fraction has one bar; `1/2/3` could mean two numbers.

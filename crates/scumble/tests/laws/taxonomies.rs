@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use scumble::class::Run;
 use scumble::encode::encode;
 use scumble::taxonomy::{
-    Decimal, Granularity, Intervals, ROOT, Rule, Scale, Taxonomy, parse_date, parse_rows, write_rows,
+    Decimal, Granularity, Intervals, ROOT, Rule, Scale, Taxonomy, Unit, parse_date, parse_rows, write_rows,
 };
 use std::collections::BTreeSet;
 
@@ -268,10 +268,10 @@ proptest! {
         prop_assume!(missing || !values.is_empty());
         let decimal = |n: i64| Decimal::parse(&n.to_string());
         let widths = widths.iter().filter_map(|w| Decimal::parse(w)).collect();
-        let rule = Rule::Intervals(Intervals { widths, low: low.and_then(decimal), high: high.and_then(decimal) });
+        let rule = Rule::Intervals(Intervals { widths, low: low.and_then(decimal), high: high.and_then(decimal), unit: Unit::Exact });
         let t = generate(&rule, &values, missing).map_err(|e| TestCaseError::fail(e.to_string()))?;
         prop_assert!((1..t.leaves() as u32).all(|leaf| t.position(leaf - 1) <= t.position(leaf)));
-        let Scale::Number { decimals } = *t.scale() else { return Err(TestCaseError::fail("numbers are numbers")) };
+        let Scale::Number(scumble::taxonomy::Grid { decimals, .. }) = *t.scale() else { return Err(TestCaseError::fail("numbers are numbers")) };
         sizes_are_counted(&t, |text| micro(text) / 10i128.pow(6 - decimals))?;
         laws(&t)?;
         survives_a_file(&t)?;
@@ -289,7 +289,7 @@ proptest! {
     ) {
         prop_assume!(missing || !days.is_empty());
         let days: BTreeSet<String> = days.iter().map(|(y, m, d)| format!("{y}-{m:02}-{d:02}")).collect();
-        let t = generate(&Rule::Dates(units), &days, missing).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let t = generate(&Rule::Dates(units).exact(), &days, missing).map_err(|e| TestCaseError::fail(e.to_string()))?;
         sizes_are_counted(&t, |text| parse_date(text).expect("a day").into())?;
         laws(&t)?;
         survives_a_file(&t)?;

@@ -25,11 +25,15 @@ fn values(t: &Taxonomy, run: Run) -> Vec<String> {
     let real = last.filter(|&last| run.first <= last).map(|last| (run.first, last));
     let mut texts: Vec<String> = match (real, t.scale()) {
         (None, _) => Vec::new(),
-        (Some((first, last)), Scale::Number { decimals }) => {
-            (t.position(first)..=t.position(last)).map(|p| Decimal::show(p, *decimals)).collect()
+        (Some((first, last)), Scale::Number(grid)) => {
+            let (first, last) = t.cells(Run::new(first, last)).expect("numbers");
+            (first..=last).map(|p| Decimal::show(p, grid.decimals)).collect()
         }
         // Days are compared as numbers, which is all that counts here.
-        (Some((first, last)), Scale::Date) => (t.position(first)..=t.position(last)).map(|p| p.to_string()).collect(),
+        (Some((first, last)), Scale::Date(_)) => {
+            let (first, last) = t.cells(Run::new(first, last)).expect("days");
+            (first..=last).map(|p| p.to_string()).collect()
+        }
         (Some((first, last)), _) => (first..=last).map(|leaf| t.leaf(leaf).to_owned()).collect(),
     };
     texts.extend(missing.map(|_| String::new()));
@@ -40,8 +44,8 @@ fn values(t: &Taxonomy, run: Run) -> Vec<String> {
 fn value(t: &Taxonomy, leaf: u32) -> String {
     match t.scale() {
         _ if t.missing() == Some(leaf) => String::new(),
-        Scale::Number { decimals } => Decimal::show(t.position(leaf), *decimals),
-        Scale::Date => t.position(leaf).to_string(),
+        Scale::Number(grid) => Decimal::show(t.position(leaf), grid.decimals),
+        Scale::Date(_) => t.position(leaf).to_string(),
         _ => t.leaf(leaf).to_owned(),
     }
 }
@@ -83,8 +87,8 @@ fn worlds(release: &Release) -> Vec<(Point, Vec<u32>, f64)> {
 /// Whether a domain value meets a condition, by its text.
 fn meets(t: &Taxonomy, text: &str, test: &Test) -> bool {
     let number = |text: &str| match t.scale() {
-        Scale::Number { .. } => text.parse::<f64>().ok(),
-        Scale::Date => text.parse::<f64>().ok().or_else(|| scumble::taxonomy::parse_date(text).map(|d| d as f64)),
+        Scale::Number(_) => text.parse::<f64>().ok(),
+        Scale::Date(_) => text.parse::<f64>().ok().or_else(|| scumble::taxonomy::parse_date(text).map(|d| d as f64)),
         _ => (0..t.leaves() as u32).position(|leaf| t.leaf(leaf) == text).map(|p| p as f64),
     };
     match test {
@@ -173,7 +177,7 @@ fn an_estimate_is_the_mean_of_all_worlds() {
         for form in forms(&case, &params, k) {
             let release = Release::of(&table, &form);
             let too_many = |c: &scumble::class::EquivalenceClass| {
-                release.quasi.iter().zip(&c.region).map(|(a, &r)| a.taxonomy.size(r)).product::<u64>() > 20_000
+                release.quasi.iter().zip(&c.region).map(|(a, &r)| a.taxonomy.size(r)).product::<u64>() > 3_000
             };
             if release.shape == Shape::Representatives || release.classes.iter().any(too_many) {
                 continue;
@@ -522,13 +526,13 @@ fn sse(table: &Table, form: &Form, release: &Release) -> Option<f64> {
     let mut ratios = Vec::new();
     for (dim, a) in table.quasi.iter().enumerate() {
         let t = &a.taxonomy;
-        if !matches!(t.scale(), Scale::Number { .. } | Scale::Date) {
+        if !matches!(t.scale(), Scale::Number(_) | Scale::Date(_)) {
             continue;
         }
         let number = |t: &Taxonomy, leaf: u32| match t.scale() {
             _ if t.missing() == Some(leaf) => None,
-            Scale::Number { decimals } => Some(t.position(leaf) as f64 / 10f64.powi(*decimals as i32)),
-            Scale::Date => Some(t.position(leaf) as f64),
+            Scale::Number(grid) => Some(t.position(leaf) as f64 / 10f64.powi(grid.decimals as i32)),
+            Scale::Date(_) => Some(t.position(leaf) as f64),
             _ => None,
         };
         let records: Vec<f64> = (0..table.rows())
@@ -548,8 +552,8 @@ fn sse(table: &Table, form: &Form, release: &Release) -> Option<f64> {
         for (i, class) in members(form).iter().enumerate().filter(|_| release.shape != Shape::Groups) {
             let shown = &release.quasi[dim].taxonomy;
             let run = release.classes[i].region[dim];
-            let ends: Vec<f64> = (run.first..=run.last).filter_map(|leaf| number(shown, leaf)).collect();
-            let middle = Some(ends.first().zip(ends.last()).map_or(mean, |(a, b)| (a + b) / 2.0));
+            let unit = 10f64.powi(shown.scale().decimals() as i32);
+            let middle = Some(shown.cells(run).map_or(mean, |(a, b)| (a as f64 + b as f64) / 2.0 / unit));
             sum += class.iter().map(|m| error(m, middle)).sum::<f64>();
         }
         ratios.push(sum / total);

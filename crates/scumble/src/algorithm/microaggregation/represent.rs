@@ -4,7 +4,7 @@ use super::repair::Part;
 use crate::class::{Histogram, Run};
 use crate::problem::Problems;
 use crate::table::{Attribute, Table};
-use crate::taxonomy::{Decimal, Intervals, Rule, Scale, Taxonomy};
+use crate::taxonomy::{Decimal, Intervals, Rule, Scale, Taxonomy, Unit};
 use std::sync::Arc;
 
 /// The attributes and, for each part, a leaf of each of them.
@@ -22,7 +22,7 @@ pub(super) fn represent(table: &Table, parts: &[Part], decimals: u32) -> Result<
         let histograms: Vec<Histogram> = parts.iter().map(of).collect();
         let taxonomy = &attribute.taxonomy;
         let (own, shown) = match taxonomy.scale() {
-            Scale::Number { decimals: given } => means(attribute, *given, decimals, &histograms)?,
+            Scale::Number(grid) => means(attribute, grid.decimals, decimals, &histograms)?,
             Scale::Nominal => (taxonomy.clone(), histograms.iter().map(mode).collect()),
             _ => (taxonomy.clone(), histograms.iter().map(|h| median(taxonomy, h)).collect()),
         };
@@ -70,23 +70,27 @@ fn means(
 ) -> Result<(Arc<Taxonomy>, Vec<u32>), Problems> {
     let taxonomy = &attribute.taxonomy;
     let places = || histograms.iter().flat_map(|h| &h.0).filter(|(c, _)| Some(*c) != taxonomy.missing());
-    let largest = places().map(|&(code, _)| taxonomy.position(code).unsigned_abs()).max().unwrap_or(0);
+    // Twice the middle of a cell, which is a whole number of the smallest steps.
+    let middle = |code: u32| {
+        taxonomy.steps(Run::new(code, code)).map_or(0, |(first, last)| i128::from(first) + i128::from(last))
+    };
+    let largest = places().map(|&(code, _)| middle(code).unsigned_abs() / 2).max().unwrap_or(0);
     // A number has at most 18 digits.
-    let fits = |&more: &u32| given + more < 18 && u128::from(largest) * 10u128.pow(more) < 10u128.pow(18);
+    let fits = |&more: &u32| given + more < 18 && largest * 10u128.pow(more) < 10u128.pow(18);
     let more = (0..=more).rev().find(fits).unwrap_or(0);
     let texts: Vec<Option<String>> = histograms
         .iter()
         .map(|h| {
             let (known, total) = known(taxonomy, h)?;
-            let sum: i128 = known.iter().map(|&(c, n)| i128::from(taxonomy.position(c)) * i128::from(n)).sum();
-            let units = round(sum * 10i128.pow(more), total.into());
+            let sum: i128 = known.iter().map(|&(c, n)| middle(c) * i128::from(n)).sum();
+            let units = round(sum * 10i128.pow(more), 2 * i128::from(total));
             Some(Decimal::show(units as i64, given + more))
         })
         .collect();
     let mut values: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
     values.sort_unstable();
     values.dedup();
-    let rule = Rule::Intervals(Intervals::default());
+    let rule = Rule::Intervals(Intervals { unit: Unit::Exact, ..Intervals::default() });
     let own = Taxonomy::generate(&rule, &attribute.name, &values, texts.iter().any(Option::is_none))?;
     let leaf = |text: &Option<String>| text.as_ref().map_or_else(|| own.missing(), |text| own.find(text));
     let leaves = texts.iter().map(|text| leaf(text).unwrap_or(0)).collect();
