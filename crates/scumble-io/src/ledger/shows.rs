@@ -69,8 +69,8 @@ impl Label {
             return label;
         }
         if matches!(taxonomy.scale(), Scale::Number { .. }) {
-            let codes = (run.first..=run.last).filter(|&c| Some(c) != taxonomy.missing());
-            let ends = codes.clone().next().zip(codes.last());
+            let mut codes = (run.first..=run.last).filter(|&c| Some(c) != taxonomy.missing());
+            let ends = codes.next().map(|first| (first, codes.next_back().unwrap_or(first)));
             label.between = ends.map(|(a, b)| (taxonomy.leaf(a).to_owned(), taxonomy.leaf(b).to_owned()));
             return label;
         }

@@ -435,6 +435,13 @@ impl Seen {
                  the {most} that is allowed"
             ));
         }
+        if let Some(spent) = self.response {
+            let most = gate.response_limit();
+            let single = if gate.response_epsilon.is_none() { " for several releases" } else { "" };
+            self.notes.push(format!(
+                "randomized responses about a person add up to an ε of as much as {spent:.4}; at most {most} is allowed{single}"
+            ));
+        }
         if let Some(spent) = self.response.filter(|_| responses > 0) {
             let people = if responses == 1 { "one person".into() } else { format!("{responses} people") };
             let most = gate.response_limit();

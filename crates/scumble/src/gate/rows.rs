@@ -442,7 +442,8 @@ struct Domain {
 impl Domain {
     fn new<'a>(parts: impl Iterator<Item = &'a Part>, more: Option<&[String]>, sets: &mut Sets) -> Domain {
         let first = sets.atoms.len() as u32;
-        let (mut texts, mut ranges): (BTreeSet<&str>, Vec<(Option<Decimal>, Option<Decimal>)>) = Default::default();
+        let mut texts: BTreeSet<&str> = BTreeSet::new();
+        let mut ranges: Vec<(Option<Decimal>, Option<Decimal>)> = Vec::new();
         let (mut column, mut decimals) = (0, 0);
         for part in parts {
             column = part.column;

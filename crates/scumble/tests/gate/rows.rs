@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use scumble::exact::Ratio;
-use scumble::gate::{Cell, Gate, Memory, Panelist, Part, Remembered, Rows, Statement, What, judge};
+use scumble::gate::{Cell, Counted, Gate, Memory, Panelist, Part, Remembered, Rows, Statement, What, judge};
 use scumble::inference::Located;
 use scumble::taxonomy::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,6 +104,9 @@ fn case() -> impl Strategy<Value = Case> {
 /// A value that is told apart: what it may truly be.
 type Token = Vec<u32>;
 
+/// What a row would show in each release, and what that says about column 0.
+type Choice = (Vec<Option<[u32; COLUMNS]>>, Option<BTreeSet<Token>>);
+
 /// What is known of a person.
 #[derive(Clone, Debug, Default)]
 struct Known {
@@ -125,7 +128,7 @@ impl Case {
         let statements: Vec<Statement> = self.releases.iter().map(|r| self.statement(r)).collect();
         let secret: Option<Vec<String>> = self.secret.as_ref().map(|s| s.iter().map(u32::to_string).collect());
         let (rows, groups) = Rows::new(COLUMNS, 0, secret.as_deref(), &statements);
-        let remembered = |((i, release), groups): ((usize, &Release), Vec<Vec<(u32, u64)>>)| Remembered {
+        let remembered = |((i, release), groups): ((usize, &Release), Counted)| Remembered {
             name: format!("release {i}"),
             recipients: Vec::new(),
             labels: (1..=GROUPS).map(|g| format!("group {g}")).collect(),
@@ -180,11 +183,7 @@ impl Case {
     }
 
     /// What each of a person's rows would show in each release, and what it says about column 0.
-    fn choices(
-        &self,
-        person: usize,
-        releases: &[usize],
-    ) -> Vec<(Vec<Option<[u32; COLUMNS]>>, Option<BTreeSet<Token>>)> {
+    fn choices(&self, person: usize, releases: &[usize]) -> Vec<Choice> {
         let mut found = BTreeMap::new();
         for number in 0..VALUES.pow(3) {
             let row = [number % VALUES, number / VALUES % VALUES, number / VALUES / VALUES];
@@ -226,10 +225,9 @@ impl Case {
         found
     }
 
-    #[allow(clippy::type_complexity)]
     fn deal(
         &self,
-        choices: &[Vec<(Vec<Option<[u32; COLUMNS]>>, Option<BTreeSet<Token>>)>],
+        choices: &[Vec<Choice>],
         releases: &[usize],
         left: &mut BTreeMap<(usize, u32, [u32; COLUMNS]), i32>,
         dealt: &mut Vec<usize>,
