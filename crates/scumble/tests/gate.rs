@@ -183,6 +183,42 @@ proptest! {
         }
     }
 
+    /// By default nobody on the panel may come to believe more than a half in a value by putting releases together.
+    #[test]
+    fn a_belief_beyond_what_models_promise_is_refused(case in case()) {
+        let new = case.releases.len() - 1;
+        let promised = BTreeMap::from([("value".to_owned(), Ratio::new(1, 2))]);
+        let gate = Gate { promised, panel: vec![Panelist::Intersection, Panelist::Worlds], ..Gate::default() };
+        for seen in judge(&case.memory(), &gate, None, &|_, _| ()).unwrap() {
+            let releases = &seen.adversary.releases;
+            let earlier: Vec<usize> = releases.iter().copied().filter(|&r| r != new).collect();
+            let (before, after, alone) = (case.shares(&earlier), case.shares(releases), case.shares(&[new]));
+            let worse = (0..case.truth.len()).filter(|&p| !after[p].is_empty()).any(|p| {
+                let now = case.strongest(p, releases, &after);
+                let was = case.strongest(p, &earlier, &before).max(case.strongest(p, &[new], &alone));
+                now > 0.5 + 1e-9 && now > was + 1e-9
+            });
+            prop_assert_eq!(seen.holds(), !worse, "{:?}", seen.broken);
+            prop_assert_eq!(seen.limit.map(|l| (l.most, l.given)), Some((Ratio::new(1, 2), false)));
+        }
+    }
+
+    /// `certain` is an allowance of the whole series: what earlier releases used up is gone.
+    #[test]
+    fn certain_people_add_up_over_a_series(case in case(), spent in 0u64..4, allowed in 0u64..4) {
+        let mut memory = case.memory();
+        if case.releases.len() > 1 {
+            memory.releases[0].newly = vec![("everybody".to_owned(), spent)];
+        }
+        let gate = Gate { written: true, certain: allowed, panel: vec![Panelist::Intersection], ..Gate::default() };
+        for seen in judge(&memory, &gate, None, &|_, _| ()).unwrap() {
+            let has_first = case.releases.len() > 1 && seen.adversary.releases.contains(&0);
+            let spent = if has_first { spent } else { 0 };
+            prop_assert_eq!(seen.spent, spent);
+            prop_assert_eq!(seen.holds(), seen.newly == 0 || seen.newly + spent <= allowed);
+        }
+    }
+
     /// Every recipient, every coalition and everybody is looked at, as far as they have the new release.
     #[test]
     fn everybody_who_has_the_new_release_is_an_adversary(case in case()) {

@@ -9,4 +9,5 @@ mod numbers;
 #[allow(dead_code)]
 mod place;
 mod repair;
+mod spelling;
 mod together;
