@@ -326,7 +326,7 @@ fn limits(l: &Limits) -> String {
     let candidates = l.candidates.map_or(String::new(), |n| format!(", at least {n} possible values"));
     let belief = match (&l.posterior, l.posterior_given) {
         (Some(most), true) => format!(", belief up to {}", number(most)),
-        (Some(most), false) => format!(", belief up to {} by what the models promise", number(most)),
+        (Some(most), false) => format!(", belief by composition up to {} (default, from the models)", number(most)),
         (None, true) => ", every belief".into(),
         (None, false) => ", every belief, as no model protects it".into(),
     };

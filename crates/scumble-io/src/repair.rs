@@ -357,7 +357,7 @@ impl Search<'_> {
             merged += n;
             let Some(carried) = self.with_form(larger, Vec::new())? else { return Ok(None) };
             let groups = if merged == 1 { "one group".into() } else { format!("{merged} groups") };
-            match self.passes(carried, format!("{groups} merged with their neighbours"))? {
+            match self.passes(carried, format!("{groups} merged with neighbours"))? {
                 Ok(repaired) => return Ok(Some(*repaired)),
                 Err(refused) => match refused.made {
                     Some(made) => (form, exposed) = (made.form, refused.exposed),

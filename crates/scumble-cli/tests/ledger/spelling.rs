@@ -18,7 +18,8 @@ name = "mondrian"
 to = "first"
 "#;
 
-const DATA: &str = "id,age,disease\np1,21,flu\np2,22,cold\np3,23,hiv\np4,24,flu\np5,51,cold\np6,52,hiv\np7,53,cold\np8,54,flu\n";
+const DATA: &str =
+    "id,age,disease\np1,21,flu\np2,22,cold\np3,23,hiv\np4,24,flu\np5,51,cold\np6,52,hiv\np7,53,cold\np8,54,flu\n";
 
 /// The people without the first and the last, of whom a second release would tell too much.
 fn fewer() -> String {
@@ -93,7 +94,10 @@ fn a_renamed_column_is_asked_about() {
     let policy = POLICY.replace("disease", "diagnosis");
     place.put("data.csv", fewer().replace("disease", "diagnosis"));
     place.put("policy.toml", &policy);
-    asks(&place, "no earlier release has the sensitive attribute `diagnosis`, and `disease` of earlier ones is not here");
+    asks(
+        &place,
+        "no earlier release has the sensitive attribute `diagnosis`, and `disease` of earlier ones is not here",
+    );
     place.put("policy.toml", format!("{policy}[history]\ncolumns = {{ diagnosis = 'disease' }}\n"));
     place.expect(1, &["publish", "policy.toml", "--to", "second", "--no-remedies"]);
 }
