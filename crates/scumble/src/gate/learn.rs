@@ -182,10 +182,14 @@ pub(super) fn look(
     adversary: Adversary,
 ) -> Result<Seen, Problem> {
     // First what flows alone prove, which is fast; only if that lets the release pass, everything that can be found out.
-    let (quick, undecided) = look_with(memory, gate, definetti, adversary.clone(), false)?;
+    // Beliefs are left to the second look: what is not solved is no measure of what was believed before.
+    let limit = gate.limit(&memory.attribute);
+    let unlimited = Gate { posterior: None, promised: BTreeMap::new(), ..gate.clone() };
+    let (mut quick, undecided) = look_with(memory, &unlimited, definetti, adversary.clone(), false)?;
+    quick.limit = limit;
     let settled = !quick.holds() || undecided == 0 || undecided > SOLVED;
     // A limit that the policy gives is answered in full; by default, what decides is enough.
-    if settled && quick.limit.is_none_or(|limit| !limit.given && !quick.holds()) {
+    if settled && limit.is_none_or(|limit| !limit.given && !quick.holds()) {
         return Ok(quick);
     }
     Ok(look_with(memory, gate, definetti, adversary, true)?.0)
