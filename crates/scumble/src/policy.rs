@@ -160,6 +160,10 @@ impl Policy {
             self.requirements.retain(|r| r.attribute != Some(gone));
             let others = self.requirements.iter_mut().filter_map(|r| r.attribute.as_mut());
             others.filter(|i| **i > gone).for_each(|i| *i -= 1);
+            // Without a sensitive column nothing is left of what all of them say together.
+            if self.sensitive().count() == 1 {
+                self.requirements.retain(|r| r.model.promise().concerns == Concern::Identity);
+            }
         }
         let Some(attribute) = self.attributes.iter_mut().find(|a| a.name == name) else { return false };
         attribute.role = Role::Identifier;

@@ -178,10 +178,13 @@ impl Table {
     }
 
     /// Adds all published sensitive attributes together as a hidden one, for models that look at them at once.
+    /// Where none is published, every row has the same empty combination.
     pub fn join_sensitive(&mut self) {
         let attributes = self.published_sensitive();
+        let nothing = vec![0; self.rows()];
         let columns: Vec<&[u32]> = self.sensitive_codes[..attributes.len()].iter().map(Vec::as_slice).collect();
         let (attribute, codes) = join(attributes, &columns);
+        let codes = if columns.is_empty() { nothing } else { codes };
         self.sensitive.push(attribute);
         self.sensitive_codes.push(codes);
     }
