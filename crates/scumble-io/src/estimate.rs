@@ -34,7 +34,7 @@ pub struct Estimate {
     pub shown: u64,
     /// Records that have it, estimated without bias; chance may take it below 0.
     pub estimated: f64,
-    /// Standard error of the estimate.
+    /// Standard error of the estimate: what the randomization alone makes it wrong by.
     pub error: f64,
 }
 
@@ -71,15 +71,11 @@ pub fn estimate(folder: &Path, column: &str) -> Result<Estimated, Problems> {
     counts.resize(counts.len().max(drawn_from), 0);
     let estimates = perturb::estimate(&counts, keep);
     let records: u64 = counts.iter().sum();
-    let error = |n: u64| {
-        let q = n as f64 / records.max(1) as f64;
-        (records as f64 * q * (1.0 - q)).sqrt() / keep.to_f64()
-    };
     let values = values.into_iter().zip(estimates).map(|((value, shown), estimated)| Estimate {
         value,
         shown,
         estimated,
-        error: error(shown),
+        error: perturb::standard_error(estimated, records, counts.len(), keep),
     });
     Ok(Estimated { version: VERSION, column: column.into(), keep: keep.to_string(), records, values: values.collect() })
 }

@@ -59,7 +59,7 @@ pub const METHODS: &[Method] = &[
         about: "`keep = 0.8`: each value is published with probability 0.8; otherwise a value drawn evenly from the m values that\n\
                 occur in the column, which may be the same. So P(v published | u true) = (1 − keep) / m, and keep more if u = v.\n\
                 With x records showing v among n, (x − n (1 − keep) / m) / keep estimates how many have it: `scumble estimate`\n\
-                computes it from the manifest. For this column alone the publication is ε-differentially private in the local\n\
+                computes it from the manifest, with the standard error that the coins leave. For this column alone the publication is ε-differentially private in the local\n\
                 sense, with ε = ln(1 + m keep / (1 − keep)), provided that the list of values is no secret. keep = 0.5 on a\n\
                 yes/no column is the two coins of Warner's successors: estimate 2x − n/2, ε = ln 3.\n\
                 Warner 1965; Gouweleeuw et al. 1998.",
@@ -219,6 +219,18 @@ fn highest(multiple: i64, unit: i64) -> i64 {
 /// Digits after the point of the numbers among some texts.
 pub fn decimals<'a>(texts: impl Iterator<Item = &'a str>) -> u32 {
     texts.filter_map(Decimal::parse).map(|d| d.decimals).max().unwrap_or(0)
+}
+
+/// The standard error of an estimate of [`estimate`], for n records and m values: the standard deviation of the coins that
+/// were tossed for these records. `estimated` of them have the value and show it with probability keep + (1 − keep)/m, the
+/// others with (1 − keep)/m. The binomial √(n q (1 − q))/keep, q the share that shows it, would be larger: it adds the chance
+/// with which the records themselves were drawn from a population, and the question is about these records.
+pub fn standard_error(estimated: f64, n: u64, m: usize, keep: Ratio) -> f64 {
+    let (n, keep) = (n as f64, keep.to_f64());
+    let other = (1.0 - keep) / m as f64;
+    let have = estimated.clamp(0.0, n);
+    let variance = have * (keep + other) * (1.0 - keep - other) + (n - have) * other * (1.0 - other);
+    variance.max(0.0).sqrt() / keep
 }
 
 /// The ε of randomized response over m values.
@@ -437,6 +449,28 @@ mod tests {
         assert!(perturb("x", &[Step::Blank(vec!["c".into()])], &words, &mut random).is_err());
         let (after, _) = run(&[Step::Blank(vec!["b".into()])], &words, 1);
         assert_eq!(after, ["a", ""]);
+    }
+
+    /// The variance of the estimate over every way the coins may fall for each record.
+    #[test]
+    fn the_standard_error_is_that_of_the_coins() {
+        for (have, n, m, keep) in [(3, 8, 2, "0.5"), (0, 5, 3, "0.8"), (6, 6, 4, "0.3"), (2, 9, 7, "0.05")] {
+            let keep = Ratio::parse(keep).expect("a number");
+            let other = (1.0 - keep.to_f64()) / m as f64;
+            // The chance that x records show the value, record by record.
+            let mut chance = vec![1.0];
+            for record in 0..n {
+                let shows = if record < have { keep.to_f64() + other } else { other };
+                let not = chance.iter().map(|c| c * (1.0 - shows)).chain([0.0]);
+                let and = [0.0].into_iter().chain(chance.iter().map(|c| c * shows));
+                chance = not.zip(and).map(|(a, b)| a + b).collect();
+            }
+            let estimates = (0..=n).map(|x| (x as f64 - n as f64 * other) / keep.to_f64());
+            let mean: f64 = estimates.clone().zip(&chance).map(|(e, c)| e * c).sum();
+            let variance: f64 = estimates.zip(&chance).map(|(e, c)| (e - mean).powi(2) * c).sum();
+            let error = standard_error(have as f64, n, m, keep);
+            assert!((mean - have as f64).abs() < 1e-9 && (variance.sqrt() - error).abs() < 1e-9, "{variance} {error}");
+        }
     }
 
     /// S2-20: two coins, 300 of 1000 say yes: 400 are expected to show it, and the estimate is 2x − n/2.
