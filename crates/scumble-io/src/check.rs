@@ -19,7 +19,7 @@ use crate::release::recipient::Wanted;
 use crate::source::{read_options, to_register};
 use rayon::prelude::*;
 use scumble::algorithm::Requirement;
-use scumble::catalogue::{MODELS, Parameters, did_you_mean};
+use scumble::catalogue::{MODELS, Parameters, did_you_mean_column};
 use scumble::model::Concern;
 use scumble::policy::{AttributePolicy, Policy, Source};
 use scumble::problem::{Problem, Problems};
@@ -301,8 +301,9 @@ fn plan(data: &Source, options: &Options<'_>) -> Result<(Plan, Beside), Problems
             ),
         );
     }
+    let familiar = options.quasi.iter().chain(&options.sensitive).any(|name| names.contains(name));
     for name in options.quasi.iter().chain(&options.sensitive).filter(|n| !names.contains(n)) {
-        let hint = did_you_mean(name, names.iter().map(String::as_str));
+        let hint = did_you_mean_column(name, &names, familiar);
         problems.push(Problem::new(format!("`{name}` is not a column of `{data}`")).hint(hint));
     }
     problems.or(())?;

@@ -123,6 +123,12 @@ pub fn read_taxonomy(path: &Path, name: &str) -> Result<Vec<Vec<String>>, Proble
 fn compare_columns(policy: &Policy, names: &[String]) -> Problems {
     let source = &policy.source;
     let mut problems = Problems::default();
+    if !policy.attributes.iter().any(|a| names.contains(&a.name)) {
+        // Where there is no header, these would be the first person's values.
+        let message = format!("`{source}` has {} columns, and none has a name of the policy", names.len());
+        problems.push(Problem::new(message).hint("does its first line name the columns as `[attributes]` does?"));
+        return problems;
+    }
     for a in &policy.attributes {
         if !names.contains(&a.name) {
             let unnamed = names.iter().filter(|n| !policy.attributes.iter().any(|a| a.name == **n));

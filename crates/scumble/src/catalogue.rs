@@ -72,9 +72,9 @@ pub struct Parameter {
 /// What may be written for a parameter.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// A whole number, at least this.
-    Count(u64),
-    /// A non-negative decimal number between these bounds, given as decimal text.
+    /// A whole number between these. What a method allocates or repeats by it must be bearable at the upper end.
+    Count(u64, u64),
+    /// A non-negative decimal number between these bounds, given as decimal text; see [`Kind::DIGITS`].
     Number(&'static str, Option<&'static str>),
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -90,12 +90,19 @@ pub enum Kind {
     Text(&'static str),
 }
 
+/// Upper end of parameters that count people or records: more than there are.
+pub const PEOPLE: u64 = 10_000_000_000;
+
 impl Kind {
+    /// Numerator and denominator of a number have at most so many digits, so that their products with counts fit into 128
+    /// bits.
+    pub const DIGITS: u32 = 18;
+
     /// For messages and manuals.
     pub fn describe(self) -> String {
         match self {
-            Kind::Count(least) => format!("a whole number of at least {least}"),
-            Kind::Number(least, None) => format!("a number of at least {least}"),
+            Kind::Count(least, most) => format!("a whole number from {least} to {most}"),
+            Kind::Number(least, None) => format!("a number of at least {least} with at most {} digits", Kind::DIGITS),
             Kind::Number(least, Some(most)) => format!("a number from {least} to {most}"),
             Kind::Choice(words) => {
                 let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
@@ -112,9 +119,10 @@ impl Kind {
     /// Reads the text of a value, or `None` if it is not of this kind.
     pub fn parse(self, text: &str) -> Option<Value> {
         match self {
-            Kind::Count(least) => text.parse().ok().filter(|&n| n >= least).map(Value::Count),
+            Kind::Count(least, most) => text.parse().ok().filter(|n| (least..=most).contains(n)).map(Value::Count),
             Kind::Number(least, most) => {
-                let number = Ratio::parse(text)?;
+                let largest = 10u128.pow(Kind::DIGITS);
+                let number = Ratio::parse(text).filter(|n| n.num() <= largest && n.den() <= largest)?;
                 let in_range = Ratio::parse(least).is_some_and(|l| number >= l)
                     && most.is_none_or(|most| Ratio::parse(most).is_some_and(|m| number <= m));
                 in_range.then(|| Value::Number(number, text.to_owned()))
@@ -310,5 +318,37 @@ pub fn did_you_mean<'a>(written: &str, candidates: impl IntoIterator<Item = &'a 
         Some(near) => format!("did you mean `{near}`?"),
         None if candidates.is_empty() => "there is nothing to choose from".into(),
         None => format!("known are {}", candidates.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// `hint` text for a column that a table does not have. `familiar` says that some other column was found by its name.
+///
+/// Where none was, the first line of the file may be a person's record and no header: then names are not listed, and one is
+/// suggested only if no name has a digit, as records do.
+pub fn did_you_mean_column(wanted: &str, names: &[String], familiar: bool) -> String {
+    let candidates = || names.iter().map(String::as_str);
+    if familiar {
+        return did_you_mean(wanted, candidates());
+    }
+    let words = names.iter().all(|name| !name.contains(|c: char| c.is_ascii_digit() || c == '@'));
+    match nearest(wanted, candidates()).filter(|_| words) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("it has {} columns; does its first line name them?", names.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_not_taken_for_names() {
+        let names = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+        let record = names(&["Anna Kowalska", "078-05-1120", "aged", "flu"]);
+        let hint = did_you_mean_column("age", &record, false);
+        assert!(record.iter().all(|cell| !hint.contains(cell)), "{hint}");
+        assert_eq!(did_you_mean_column("age", &names(&["agee", "sex"]), false), "did you mean `agee`?");
+        assert!(did_you_mean_column("zip", &names(&["age", "sex"]), true).contains("`sex`"));
+        assert!(!did_you_mean_column("zip", &names(&["Anna", "F"]), false).contains("Anna"));
     }
 }

@@ -8,7 +8,7 @@ use crate::release::reader;
 use hashbrown::{HashMap, HashSet};
 use scumble::attack::facts::{self, Statement};
 use scumble::attack::{In, Knowledge, Scene};
-use scumble::catalogue::did_you_mean;
+use scumble::catalogue::did_you_mean_column;
 use scumble::problem::{Problem, Problems};
 use scumble::register::Register;
 use scumble::taxonomy::Rule;
@@ -156,9 +156,10 @@ fn people_columns(
     let mut problems = Problems::default();
     let asked = options.name.iter().chain(&options.members).cloned().chain(facts::columns(statements));
     let asked: Vec<String> = asked.collect();
+    let familiar = asked.iter().chain(quasi).any(|name| header.contains(name));
     for name in asked.iter().filter(|n| !header.contains(n)) {
         let problem = Problem::new(format!("`{}` has no column `{name}`", path.display()));
-        problems.push(problem.hint(did_you_mean(name, header.iter().map(String::as_str))));
+        problems.push(problem.hint(did_you_mean_column(name, &header, familiar)));
     }
     problems.or(())?;
     let mut names: Vec<String> = quasi.iter().filter(|n| header.contains(n)).cloned().collect();
@@ -319,5 +320,5 @@ fn read_truth(
 
 fn no_truth(path: &Path, attribute: &str, header: &[String]) -> Problems {
     let problem = Problem::new(format!("the truth `{}` has no column `{attribute}`", path.display()));
-    problem.hint(did_you_mean(attribute, header.iter().map(String::as_str))).into()
+    problem.hint(did_you_mean_column(attribute, header, false)).into()
 }

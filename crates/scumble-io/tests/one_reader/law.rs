@@ -53,8 +53,8 @@ fn tables(folder: &Path, random: &mut ChaCha8Rng) {
 fn lenient(model: &str, p: &Parameter) -> String {
     match p.kind {
         // Of what an adversary knows the least, of what is asked a little.
-        Kind::Count(least) if ["privacy-skyline", "negation-robustness"].contains(&model) => least.to_string(),
-        Kind::Count(least) => least.max(2).to_string(),
+        Kind::Count(least, _) if ["privacy-skyline", "negation-robustness"].contains(&model) => least.to_string(),
+        Kind::Count(least, _) => least.max(2).to_string(),
         Kind::Number(_, Some(_)) => "0.9".into(),
         Kind::Number(..) => "3".into(),
         Kind::Register if model == "bayes-optimal" => "\"reference.csv\"".into(),

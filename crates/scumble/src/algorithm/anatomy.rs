@@ -53,7 +53,7 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
     parameters: &[
         Parameter {
             name: "l",
-            kind: Kind::Count(2),
+            kind: Kind::Count(2, 1000),
             default: None,
             about: "how many records a group has at least, all with different values",
         },

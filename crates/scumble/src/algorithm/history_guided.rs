@@ -54,7 +54,7 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
     parameters: &[
         Parameter {
             name: "l",
-            kind: Kind::Count(2),
+            kind: Kind::Count(2, 1000),
             default: None,
             about: "no value is held by more than one record in l of a group",
         },

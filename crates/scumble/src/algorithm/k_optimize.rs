@@ -67,7 +67,7 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
         },
         Parameter {
             name: "nodes",
-            kind: Kind::Count(1),
+            kind: Kind::Count(1, 1_000_000_000),
             default: Some("1000"),
             about: "how many nodes of the search are visited at most",
         },

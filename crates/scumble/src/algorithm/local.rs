@@ -73,7 +73,7 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
     source: include_str!("local.rs"),
     parameters: &[Parameter {
         name: "effort",
-        kind: Kind::Count(0),
+        kind: Kind::Count(0, 1000),
         default: Some("6"),
         about: "rounds of improvement",
     }],

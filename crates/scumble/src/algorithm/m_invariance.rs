@@ -68,7 +68,7 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
     parameters: &[
         Parameter {
             name: "m",
-            kind: Kind::Count(2),
+            kind: Kind::Count(2, 1000),
             default: None,
             about: "how many different values a group has at least; the same in all releases of a series, or less",
         },

@@ -72,19 +72,19 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
         },
         Parameter {
             name: "effort",
-            kind: Kind::Count(1),
+            kind: Kind::Count(1, 1000),
             default: Some("2"),
             about: "how long to search: twice the effort takes twice the time",
         },
         Parameter {
             name: "decimals",
-            kind: Kind::Count(0),
+            kind: Kind::Count(0, 18),
             default: Some("2"),
             about: "how many digits more than the data the mean of a number has",
         },
     ],
     build: |p| {
-        let decimals = p.count("decimals").min(18) as u32;
+        let decimals = p.count("decimals") as u32;
         Ok(Box::new(Microaggregation { search: p.word("method") == "best", effort: p.count("effort"), decimals }))
     },
 };

@@ -74,7 +74,7 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
         },
         Parameter {
             name: "nodes",
-            kind: Kind::Count(1),
+            kind: Kind::Count(1, 1_000_000_000),
             default: Some("20000"),
             about: "the optimal search ends after so many nodes",
         },

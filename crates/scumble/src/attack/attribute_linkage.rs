@@ -48,7 +48,7 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
         },
         Parameter {
             name: "rules",
-            kind: Kind::Count(0),
+            kind: Kind::Count(0, 1_000_000),
             default: Some("5"),
             about: "so many of the strongest rules are shown",
         },

@@ -73,7 +73,7 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
         },
         Parameter {
             name: "sweeps",
-            kind: Kind::Count(1),
+            kind: Kind::Count(1, 1_000_000),
             default: Some("100"),
             about: "so many samples are taken in each chain, after a quarter as many to warm up",
         },

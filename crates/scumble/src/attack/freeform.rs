@@ -57,11 +57,16 @@ pub const ENTRY: Entry<Freeform> = Entry {
         },
         Parameter {
             name: "known",
-            kind: Kind::Count(0),
+            kind: Kind::Count(0, 1000),
             default: Some("0"),
             about: "p: the adversary knows at most so many values of a person; any number, if 0",
         },
-        Parameter { name: "list", kind: Kind::Count(0), default: Some("10"), about: "so many breaches are listed" },
+        Parameter {
+            name: "list",
+            kind: Kind::Count(0, 1_000_000),
+            default: Some("10"),
+            about: "so many breaches are listed",
+        },
     ],
     build: |p| Ok(Freeform { thresholds: thresholds(p), list: p.count("list") as usize }),
 };

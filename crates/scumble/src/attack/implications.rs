@@ -34,19 +34,12 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
     source: include_str!("implications.rs"),
     parameters: &[Parameter {
         name: "implications",
-        kind: Kind::Count(0),
+        kind: Kind::Count(0, 100),
         default: Some("5"),
         about: "so many are known, at most",
     }],
-    build: |p| {
-        let most = usize::try_from(p.count("implications")).ok().filter(|&k| k <= MOST);
-        let most = most.ok_or_else(|| Problem::new(format!("`implications` reckons with up to {MOST} of them")))?;
-        Ok(Box::new(Implications { most }))
-    },
+    build: |p| Ok(Box::new(Implications { most: p.count("implications") as usize })),
 };
-
-/// Much more than any adversary will know, and no more work than can be done.
-const MOST: usize = 100;
 
 struct Implications {
     most: usize,

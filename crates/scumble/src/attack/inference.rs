@@ -73,13 +73,13 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
         },
         Parameter {
             name: "steps",
-            kind: Kind::Count(1),
+            kind: Kind::Count(1, 1_000_000_000),
             default: Some("20000"),
             about: "how many steps for each person drawing worlds may take; more settle more people",
         },
         Parameter {
             name: "effort",
-            kind: Kind::Count(1),
+            kind: Kind::Count(1, 1_000_000_000),
             default: Some("60"),
             about: "how much work the maximum-entropy belief may take: so many seconds, about, on one core",
         },

@@ -50,7 +50,7 @@ pub const ENTRY: Entry<Options> = Entry {
     parameters: &[
         Parameter {
             name: "runs",
-            kind: Written::Count(1),
+            kind: Written::Count(1, 1_000_000),
             default: Some("1000"),
             about: "all worlds are tried if they are not more than this; otherwise so many are drawn",
         },

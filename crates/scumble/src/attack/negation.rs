@@ -35,7 +35,7 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
     source: include_str!("negation.rs"),
     parameters: &[Parameter {
         name: "statements",
-        kind: Kind::Count(0),
+        kind: Kind::Count(0, MOST),
         default: Some("1"),
         about: "so many values are ruled out, at most",
     }],
@@ -46,7 +46,7 @@ struct Negation {
     statements: u64,
 }
 
-/// More values than this are ruled out as if they were this many.
+/// The report has three figures for each number of values ruled out.
 const MOST: u64 = 1000;
 
 impl Attack for Negation {
@@ -55,7 +55,7 @@ impl Attack for Negation {
     }
 
     fn run(&self, scene: &Scene, _: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem> {
-        let most = self.statements.min(MOST) as usize;
+        let most = self.statements as usize;
         let groups: Vec<&Vec<(u32, u64)>> = scene.releases.iter().flat_map(|view| &view.groups).collect();
         let falling: Vec<Vec<u64>> = groups.par_iter().map(|g| falling(g.iter().map(|&(_, n)| n))).collect();
         let records = falling.iter().flatten().sum::<u64>().max(1) as f64;

@@ -35,29 +35,28 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
     parameters: &[
         Parameter {
             name: "l",
-            kind: Kind::Count(0),
+            kind: Kind::Count(0, MOST),
             default: Some("2"),
             about: "values that the person does not have",
         },
-        Parameter { name: "k", kind: Kind::Count(0), default: Some("2"), about: "other people whose values are known" },
+        Parameter {
+            name: "k",
+            kind: Kind::Count(0, MOST),
+            default: Some("2"),
+            about: "other people whose values are known",
+        },
         Parameter {
             name: "m",
-            kind: Kind::Count(0),
+            kind: Kind::Count(0, MOST),
             default: Some("2"),
             about: "people whose having a value implies the person's",
         },
     ],
-    build: |p| {
-        let amount = |name: &str| usize::try_from(p.count(name)).ok().filter(|&n| n <= MOST);
-        let (Some(l), Some(k), Some(m)) = (amount("l"), amount("k"), amount("m")) else {
-            return Err(Problem::new(format!("`skyline` reckons with up to {MOST} of each kind of knowledge")));
-        };
-        Ok(Box::new(Skyline { most: [l, k, m] }))
-    },
+    build: |p| Ok(Box::new(Skyline { most: ["l", "k", "m"].map(|name| p.count(name) as usize) })),
 };
 
 /// The table has so many lines and columns at most.
-const MOST: usize = 20;
+const MOST: u64 = 20;
 
 struct Skyline {
     /// ℓ, k and m.

@@ -6,7 +6,7 @@
 
 use super::quantile::GRID;
 use super::query::*;
-use crate::catalogue::did_you_mean;
+use crate::catalogue::did_you_mean_column;
 use crate::exact::Ratio;
 use crate::policy::Queries;
 use crate::problem::{Problem, Problems};
@@ -155,7 +155,9 @@ impl Reader<'_> {
         let exact = self.names.iter().find(|n| **n == name.value);
         let found = exact.or_else(|| self.names.iter().find(|n| n.eq_ignore_ascii_case(&name.value)));
         let Some(found) = found.cloned() else {
-            let hint = did_you_mean(&name.value, self.names.iter().map(String::as_str));
+            let named = |n: &String| self.queries.columns.contains_key(n) || self.queries.person.as_ref() == Some(n);
+            let familiar = self.names.iter().any(named);
+            let hint = did_you_mean_column(&name.value, self.names, familiar);
             self.wrong(format!("there is no column `{}`", name.value), hint);
             return None;
         };

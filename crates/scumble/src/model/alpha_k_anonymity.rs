@@ -21,7 +21,7 @@
 //! Wong, Li, Fu and Wang, "(α,k)-anonymity: an enhanced k-anonymity model for privacy preserving data publishing", 2006.
 
 use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
-use crate::catalogue::{Entry, Kind, Parameter};
+use crate::catalogue::{Entry, Kind, PEOPLE, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
 use crate::problem::Problem;
@@ -37,7 +37,7 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
             default: None,
             about: "the largest share allowed",
         },
-        Parameter { name: "k", kind: Kind::Count(1), default: None, about: "the smallest class allowed" },
+        Parameter { name: "k", kind: Kind::Count(1, PEOPLE), default: None, about: "the smallest class allowed" },
         Parameter {
             name: "values",
             kind: Kind::Values,

@@ -48,16 +48,16 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
             default: None,
             about: "the probability that must not be reached",
         },
-        Parameter { name: "k", kind: Kind::Count(0), default: None, about: "how many implications are known" },
+        Parameter { name: "k", kind: Kind::Count(0, MOST), default: None, about: "how many implications are known" },
     ],
     build: |p| {
-        let (c, k) = (p.number("c"), usize::try_from(p.count("k")).unwrap_or(usize::MAX));
-        Ok(Box::new(CkSafety { c, k, part: Part::new(c, k.min(MOST)) }))
+        let (c, k) = (p.number("c"), p.count("k") as usize);
+        Ok(Box::new(CkSafety { c, k, part: Part::new(c, k) }))
     },
 };
 
-/// Beyond this many implications every class is taken to give itself away, as classes of fewer values do.
-const MOST: usize = 1000;
+/// Far more implications than an adversary can be credited with. The work grows with the cube of k.
+const MOST: u64 = 100;
 
 struct CkSafety {
     c: Ratio,
@@ -69,7 +69,7 @@ impl CkSafety {
     /// Counts of a class, if it has values enough that k implications leave a doubt.
     fn counts(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Option<Vec<u64>> {
         let counts = class.histograms[cx.attribute].counts();
-        (self.k < MOST && counts.len() > self.k + 1).then_some(counts)
+        (counts.len() > self.k + 1).then_some(counts)
     }
 
     fn verdict(&self, disclosure: &Fraction) -> Verdict {

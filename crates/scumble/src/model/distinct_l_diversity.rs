@@ -18,13 +18,18 @@
 
 use super::Model;
 use super::diversity::Diversity;
-use crate::catalogue::{Entry, Kind, Parameter};
+use crate::catalogue::{Entry, Kind, PEOPLE, Parameter};
 use crate::exact::Ratio;
 
 pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     name: "distinct-l-diversity",
     summary: "every class has at least ℓ different sensitive values",
     source: include_str!("distinct_l_diversity.rs"),
-    parameters: &[Parameter { name: "l", kind: Kind::Count(1), default: None, about: "the fewest values allowed" }],
+    parameters: &[Parameter {
+        name: "l",
+        kind: Kind::Count(1, PEOPLE),
+        default: None,
+        about: "the fewest values allowed",
+    }],
     build: |p| Ok(Box::new(Diversity::Distinct(Ratio::whole(p.count("l"))))),
 };

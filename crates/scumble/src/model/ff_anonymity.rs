@@ -68,7 +68,7 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
         },
         Parameter {
             name: "known",
-            kind: Kind::Count(0),
+            kind: Kind::Count(0, 1000),
             default: Some("0"),
             about: "p: the adversary knows at most so many values of a person; any number, if 0",
         },

@@ -20,7 +20,7 @@
 //! Samarati and Sweeney 1998; Sweeney, "k-anonymity: a model for protecting privacy", 2002.
 
 use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
-use crate::catalogue::{Entry, Kind, Parameter};
+use crate::catalogue::{Entry, Kind, PEOPLE, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
 
@@ -28,7 +28,12 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     name: "k-anonymity",
     summary: "every class has at least k records",
     source: include_str!("k_anonymity.rs"),
-    parameters: &[Parameter { name: "k", kind: Kind::Count(1), default: None, about: "the smallest class allowed" }],
+    parameters: &[Parameter {
+        name: "k",
+        kind: Kind::Count(1, PEOPLE),
+        default: None,
+        about: "the smallest class allowed",
+    }],
     build: |p| Ok(Box::new(KAnonymity { k: p.count("k") })),
 };
 

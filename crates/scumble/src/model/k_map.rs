@@ -24,7 +24,7 @@
 //! k-anonymity", 2008.
 
 use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
-use crate::catalogue::{Entry, Kind, Parameter};
+use crate::catalogue::{Entry, Kind, PEOPLE, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
 use crate::problem::Problem;
@@ -34,7 +34,12 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     summary: "every class fits at least k people of a register",
     source: include_str!("k_map.rs"),
     parameters: &[
-        Parameter { name: "k", kind: Kind::Count(1), default: None, about: "the fewest people that a class may fit" },
+        Parameter {
+            name: "k",
+            kind: Kind::Count(1, PEOPLE),
+            default: None,
+            about: "the fewest people that a class may fit",
+        },
         Parameter {
             name: "register",
             kind: Kind::Register,

@@ -26,7 +26,7 @@
 
 use super::diversity::{self, Diversity};
 use super::{Concern, Context, Model, Promise, Verdict};
-use crate::catalogue::{Entry, Kind, Parameter};
+use crate::catalogue::{Entry, Kind, PEOPLE, Parameter};
 use crate::class::EquivalenceClass;
 
 pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
@@ -34,7 +34,7 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     summary: "every class stays ℓ-diverse when any j values are ruled out",
     source: include_str!("negation_robustness.rs"),
     parameters: &[
-        Parameter { name: "j", kind: Kind::Count(0), default: None, about: "how many values are ruled out" },
+        Parameter { name: "j", kind: Kind::Count(0, PEOPLE), default: None, about: "how many values are ruled out" },
         diversity::L,
         diversity::KIND,
         diversity::C,

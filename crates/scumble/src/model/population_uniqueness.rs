@@ -29,7 +29,7 @@
 //! Hoshino 2001; Zayatz 1991; Chen and Keller-McNulty 1998.
 
 use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
-use crate::catalogue::{Entry, Kind, Parameter};
+use crate::catalogue::{Entry, Kind, PEOPLE, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
 use crate::uniqueness::{Estimator, unique_share};
@@ -48,7 +48,7 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
         },
         Parameter {
             name: "population",
-            kind: Kind::Count(1),
+            kind: Kind::Count(1, PEOPLE),
             default: None,
             about: "how many people the release is a sample of",
         },

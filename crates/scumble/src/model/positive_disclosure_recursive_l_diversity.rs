@@ -26,7 +26,7 @@
 //! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2007.
 
 use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
-use crate::catalogue::{Entry, Kind, Parameter, Parameters};
+use crate::catalogue::{Entry, Kind, PEOPLE, Parameter, Parameters};
 use crate::class::{EquivalenceClass, Histogram};
 use crate::exact::Ratio;
 use crate::problem::Problem;
@@ -35,7 +35,9 @@ use std::cmp::Reverse;
 pub(super) const C: Parameter =
     Parameter { name: "c", kind: Kind::Number("0", None), default: None, about: "the factor, exclusive" };
 pub(super) const L: Parameter =
-    Parameter { name: "l", kind: Kind::Count(2), default: None, about: "the adversary rules out ℓ − 2 values" };
+    Parameter {
+        name: "l", kind: Kind::Count(2, PEOPLE), default: None, about: "the adversary rules out ℓ − 2 values"
+    };
 pub(super) const HARMLESS: Parameter =
     Parameter { name: "harmless", kind: Kind::Values, default: Some("[]"), about: "the values that may become known" };
 

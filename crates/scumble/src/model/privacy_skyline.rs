@@ -46,11 +46,21 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     summary: "no value is believed with probability c given ℓ ruled-out values, k known people and m likely alike",
     source: include_str!("privacy_skyline.rs"),
     parameters: &[
-        Parameter { name: "l", kind: Kind::Count(0), default: None, about: "values known not to be the target's" },
-        Parameter { name: "k", kind: Kind::Count(0), default: None, about: "other people whose values are known" },
+        Parameter {
+            name: "l",
+            kind: Kind::Count(0, 1000),
+            default: None,
+            about: "values known not to be the target's",
+        },
+        Parameter {
+            name: "k",
+            kind: Kind::Count(0, MOST),
+            default: None,
+            about: "other people whose values are known",
+        },
         Parameter {
             name: "m",
-            kind: Kind::Count(0),
+            kind: Kind::Count(0, MOST),
             default: None,
             about: "people whose having it implies the target's",
         },
@@ -68,10 +78,7 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
         },
     ],
     build: |p| {
-        let amount = |name: &str| usize::try_from(p.count(name)).ok().filter(|&n| n <= MOST);
-        let (Some(ruled_out), Some(known), Some(implied)) = (amount("l"), amount("k"), amount("m")) else {
-            return Err(Problem::new(format!("`privacy-skyline` reckons with up to {MOST} of each kind of knowledge")));
-        };
+        let [ruled_out, known, implied] = ["l", "k", "m"].map(|name| p.count(name) as usize);
         let c = p.number("c");
         let pieces = Pieces { known, implied };
         Ok(Box::new(PrivacySkyline {
@@ -84,8 +91,8 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     },
 };
 
-/// Much more than any adversary will know, and no more work than can be done.
-const MOST: usize = 1000;
+/// Far more people than an adversary can be credited with. The work grows with the square of k times m.
+const MOST: u64 = 30;
 
 struct PrivacySkyline {
     ruled_out: usize,

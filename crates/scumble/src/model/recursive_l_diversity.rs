@@ -19,7 +19,7 @@
 
 use super::diversity::Diversity;
 use super::{Measured, Model};
-use crate::catalogue::{Entry, Kind, Parameter};
+use crate::catalogue::{Entry, Kind, PEOPLE, Parameter};
 use crate::exact::Ratio;
 
 pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
@@ -28,7 +28,12 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     source: include_str!("recursive_l_diversity.rs"),
     parameters: &[
         Parameter { name: "c", kind: Kind::Number("0", None), default: None, about: "the factor, exclusive" },
-        Parameter { name: "l", kind: Kind::Count(1), default: None, about: "the rank from which the rest is summed" },
+        Parameter {
+            name: "l",
+            kind: Kind::Count(1, PEOPLE),
+            default: None,
+            about: "the rank from which the rest is summed",
+        },
     ],
     build: |p| Ok(Box::new(Diversity::Recursive { c: p.number("c"), l: p.count("l") })),
 };

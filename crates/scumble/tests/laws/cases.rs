@@ -239,7 +239,7 @@ fn text_of(kind: Kind, draw: u32, values: &[String]) -> String {
         Kind::Register => "register".into(),
         Kind::Sensitive => String::new(),
         Kind::Text(example) => example.into(),
-        Kind::Count(least) => (least + u64::from(draw % 4)).to_string(),
+        Kind::Count(least, _) => (least + u64::from(draw % 4)).to_string(),
         Kind::Number(least, most) => {
             let least: f64 = least.parse().expect("a number");
             let most: f64 = most.map_or(least + 3.0, |m| m.parse().expect("a number"));
@@ -313,6 +313,18 @@ fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Require
     let about = if guards { 0 } else { attribute % published.len() };
     let values = values(&published[about].taxonomy);
     let (parameters, model) = model(entry, &params, &values);
+    required(entry, parameters, model, about, on, table)
+}
+
+/// A model as a requirement about a sensitive attribute, with the people of the table as its register.
+pub fn required(
+    entry: &Entry<Box<dyn Model>>,
+    parameters: Parameters,
+    model: Box<dyn Model>,
+    about: usize,
+    on: Option<Vec<usize>>,
+    table: &Table,
+) -> Requirement {
     let attribute = match model.promise().concerns {
         Concern::Identity => None,
         Concern::Sensitive => Some(about),

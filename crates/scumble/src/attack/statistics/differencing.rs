@@ -30,7 +30,7 @@
 use super::system::{Combination, System};
 use super::{Kind, Method, Statistic};
 use crate::attack::Figure;
-use crate::catalogue::{Entry, Kind as Expected, Parameter};
+use crate::catalogue::{Entry, Kind as Expected, PEOPLE, Parameter};
 use crate::exact::Rational;
 use crate::problem::{Problem, Problems};
 use rayon::prelude::*;
@@ -42,7 +42,7 @@ pub(super) const ENTRY: Entry<Method> = Entry {
     source: include_str!("differencing.rs"),
     parameters: &[Parameter {
         name: "threshold",
-        kind: Expected::Count(1),
+        kind: Expected::Count(1, PEOPLE),
         default: Some("5"),
         about: "sets and counts of fewer people than this are reported",
     }],
