@@ -35,9 +35,14 @@ use crate::columns::{
     Column, Columns, Progress, ReadOptions, check_names, each, hex, open, select, threads, unreadable,
 };
 use crate::dictionary::Dictionary;
+use crate::guard::{Meter, Panicked, guarded};
 
-/// Rows decoded at a time.
+mod ipc;
+
+/// Rows decoded at a time, at most.
 const BATCH: usize = 1 << 16;
+/// Bytes that a batch of a column should have, at most.
+const BATCH_BYTES: u64 = 1 << 24;
 /// What `seen` holds for a value that has no code yet.
 const NO_CODE: u32 = u32::MAX;
 
@@ -62,15 +67,21 @@ pub(crate) fn read_parquet(
     let chosen = choose(path, plain.schema(), wanted)?;
     let bytes = size(path)?;
     let rows = plain.metadata().file_metadata().num_rows().max(0) as u64;
-    let cells = (rows * chosen.len() as u64).max(1);
-    let packed = as_dictionaries(&plain);
+    let cells = rows.saturating_mul(chosen.len() as u64).max(1);
+    let meter = Meter::new(bytes)?;
+    chosen.iter().try_for_each(|&column| meter.claim(path, 4 * u128::from(rows) + stated_bytes(&plain, column)))?;
+    let meter = Arc::new(Meter::new(bytes)?);
+    let packed = guarded(|| as_dictionaries(&plain)).map_err(|p| panicked(path, "Parquet", p))?;
     let done = AtomicU64::new(0);
     let tell = |rows: usize| {
         let done = done.fetch_add(rows as u64, Ordering::Relaxed) + rows as u64;
         progress((u128::from(bytes) * u128::from(done) / u128::from(cells)) as u64, bytes);
     };
     let (columns, sha256) = hashing(path, options, || {
-        each(threads(options), chosen, |column| parquet_column(path, &plain, &packed, column, &tell))
+        each(threads(options), chosen, |column| {
+            let read = || parquet_column(path, &plain, &packed, column, &meter, &tell);
+            guarded(read).unwrap_or_else(|p| Err(panicked(path, "Parquet", p)))
+        })
     });
     let columns = all(columns)?;
     Ok(Columns { rows: rows as usize, columns, bytes, dialect: None, sha256: sha256.transpose()?, weights: None })
@@ -88,14 +99,20 @@ pub(crate) fn read_ipc(
     let bytes = size(path)?;
     let mut batches = Batches::open(path, Some(chosen.clone()))?;
     let threads = threads(options).min(chosen.len()).max(1);
+    let meter = Arc::new(Meter::new(bytes)?);
     let next = || {
-        let Some(batch) = batches.next() else { return Ok(None) };
+        let batch = guarded(|| batches.next()).map_err(|p| panicked(path, "Arrow", p))?;
+        let Some(batch) = batch else { return Ok(None) };
         let batch = batch.map_err(|e| broken(path, "Arrow", &e))?;
         progress(batches.position().min(bytes), bytes);
         Ok(Some((batch.num_rows(), batch.columns().to_vec())))
     };
-    let unwritable = |column: usize| unwritable(path, schema.field(chosen[column]).name());
-    let (read, sha256) = hashing(path, options, || distribute(chosen.len(), threads, next, unwritable));
+    let fault = |column: usize, fault: Fault| match fault {
+        Fault::Unwritable => unwritable(path, schema.field(chosen[column]).name()),
+        Fault::TooLarge => meter.too_large(path),
+        Fault::Panicked(p) => panicked(path, "Arrow", p),
+    };
+    let (read, sha256) = hashing(path, options, || distribute(chosen.len(), threads, &meter, next, fault));
     let (rows, coders) = read?;
     let columns = chosen.iter().zip(coders).map(|(&i, coder)| coder.column(schema.field(i))).collect();
     Ok(Columns { rows, columns, bytes, dialect: None, sha256: sha256.transpose()?, weights: None })
@@ -167,7 +184,19 @@ fn all<T>(results: Vec<Result<T, Problems>>) -> Result<Vec<T>, Problems> {
 
 fn metadata(path: &Path) -> Result<ArrowReaderMetadata, Problems> {
     let file = open(path)?;
-    ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| broken(path, "Parquet", &e))
+    guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))
+        .map_err(|p| panicked(path, "Parquet", p))?
+        .map_err(|e| broken(path, "Parquet", &e))
+}
+
+/// How large the file says that a column is before it was compressed.
+fn stated_bytes(file: &ArrowReaderMetadata, column: usize) -> u128 {
+    let parquet = file.parquet_schema();
+    let leaves: Vec<usize> =
+        (0..parquet.num_columns()).filter(|&leaf| parquet.get_column_root_idx(leaf) == column).collect();
+    let chunks =
+        file.metadata().row_groups().iter().flat_map(|group| leaves.iter().filter_map(|&l| group.columns().get(l)));
+    chunks.map(|chunk| chunk.uncompressed_size().max(0) as u128).sum()
 }
 
 /// The same file with its strings read as dictionaries, which most writers have stored as such.
@@ -191,19 +220,27 @@ fn parquet_column(
     plain: &ArrowReaderMetadata,
     packed: &ArrowReaderMetadata,
     column: usize,
+    meter: &Arc<Meter>,
     done: &impl Fn(usize),
 ) -> Result<Column, Problems> {
     let mask = ProjectionMask::roots(plain.parquet_schema(), [column]);
+    // Rows of long texts come few at a time.
+    let rows = plain.metadata().file_metadata().num_rows().max(1) as u128;
+    let row = u64::try_from(stated_bytes(plain, column) / rows).unwrap_or(u64::MAX).max(1);
+    let batch = usize::try_from(BATCH_BYTES / row).unwrap_or(BATCH).clamp(1, BATCH);
     let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(open(path)?, packed.clone())
         .with_projection(mask)
-        .with_batch_size(BATCH)
+        .with_batch_size(batch)
         .build()
         .map_err(|e| broken(path, "Parquet", &e))?;
-    let mut coder = Coder::default();
+    let mut coder = Coder::new(meter);
     for batch in reader {
         let batch = batch.map_err(|e| broken(path, "Parquet", &e))?;
         let field = plain.schema().field(column);
-        coder.add(batch.column(0)).map_err(|_| unwritable(path, field.name()))?;
+        coder.add(batch.column(0)).map_err(|e| match e {
+            ArrowError::MemoryError(_) => meter.too_large(path),
+            _ => unwritable(path, field.name()),
+        })?;
         done(batch.num_rows());
     }
     Ok(coder.column(plain.schema().field(column)))
@@ -222,15 +259,19 @@ impl Batches {
         file.by_ref().take(8).read_to_end(&mut magic).map_err(|e| unreadable(path, &e))?;
         file.rewind().map_err(|e| unreadable(path, &e))?;
         let size = size(path)?;
+        ipc::check(path, size, columns.as_ref().map_or(1, Vec::len), &Meter::new(size)?)?;
         let file = BufReader::with_capacity(1 << 18, file);
         match magic.as_slice() {
-            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => FileReader::try_new(file, columns).map(Batches::File),
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
+                guarded(|| FileReader::try_new(file, columns).map(Batches::File))
+            }
             // The reader would allocate whatever length stands here, so garbage must not get so far.
             [0xff, 0xff, 0xff, 0xff, length @ ..] if le(length) < size => {
-                StreamReader::try_new(file, columns).map(Batches::Stream)
+                guarded(|| StreamReader::try_new(file, columns).map(Batches::Stream))
             }
-            _ => Err(ArrowError::IpcError("it is neither an IPC file nor an IPC stream".into())),
+            _ => Ok(Err(ArrowError::IpcError("it is neither an IPC file nor an IPC stream".into()))),
         }
+        .map_err(|p| panicked(path, "Arrow", p))?
         .map_err(|e| broken(path, "Arrow", &e))
     }
 
@@ -266,12 +307,25 @@ fn le(bytes: &[u8]) -> u64 {
 /// Some rows: how many, and their columns.
 type Batch = (usize, Vec<ArrayRef>);
 
-/// Gets batch after batch and hands each to all threads, of which every one encodes some of the columns.
+/// Why a column could not be encoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fault {
+    /// A value of it cannot be written as text.
+    Unwritable,
+    /// Its texts take too much memory.
+    TooLarge,
+    /// It made the library panic.
+    Panicked(Panicked),
+}
+
+/// Gets batch after batch and hands each to all threads, of which every one encodes some of the columns. `problem` says what
+/// is wrong with a column.
 pub(crate) fn distribute(
     columns: usize,
     threads: usize,
+    meter: &Arc<Meter>,
     mut next: impl FnMut() -> Result<Option<Batch>, Problems>,
-    unwritable: impl Fn(usize) -> Problems,
+    problem: impl Fn(usize, Fault) -> Problems,
 ) -> Result<(usize, Vec<Coder>), Problems> {
     std::thread::scope(|scope| {
         let (mut senders, mut workers) = (Vec::new(), Vec::new());
@@ -279,7 +333,7 @@ pub(crate) fn distribute(
             let (sender, receiver) = sync_channel(2);
             let mine: Vec<usize> = (first..columns).step_by(threads).collect();
             senders.push(sender);
-            workers.push(scope.spawn(move || encode(&receiver, mine)));
+            workers.push(scope.spawn(move || encode(&receiver, mine, meter)));
         }
         let mut rows = 0;
         while let Some((more, arrays)) = next()? {
@@ -293,19 +347,27 @@ pub(crate) fn distribute(
         let mut coders: Vec<(usize, Coder)> = Vec::new();
         for worker in workers {
             let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            coders.extend(done.map_err(&unwritable)?);
+            coders.extend(done.map_err(|(column, fault)| problem(column, fault))?);
         }
         coders.sort_by_key(|(column, _)| *column);
         Ok((rows, coders.into_iter().map(|(_, coder)| coder).collect()))
     })
 }
 
-/// Encodes `columns` of all batches; the column that cannot be written as text, if there is one.
-fn encode(batches: &Receiver<Vec<ArrayRef>>, columns: Vec<usize>) -> Result<Vec<(usize, Coder)>, usize> {
-    let mut coders: Vec<(usize, Coder)> = columns.into_iter().map(|column| (column, Coder::default())).collect();
+/// Encodes `columns` of all batches; the column that could not be, if there is one.
+fn encode(
+    batches: &Receiver<Vec<ArrayRef>>,
+    columns: Vec<usize>,
+    meter: &Arc<Meter>,
+) -> Result<Vec<(usize, Coder)>, (usize, Fault)> {
+    let mut coders: Vec<(usize, Coder)> = columns.into_iter().map(|column| (column, Coder::new(meter))).collect();
     for batch in batches {
         for (column, coder) in &mut coders {
-            coder.add(&batch[*column]).map_err(|_| *column)?;
+            let added = guarded(|| coder.add(&batch[*column])).map_err(|p| (*column, Fault::Panicked(p)))?;
+            added.map_err(|e| match e {
+                ArrowError::MemoryError(_) => (*column, Fault::TooLarge),
+                _ => (*column, Fault::Unwritable),
+            })?;
         }
     }
     Ok(coders)
@@ -322,7 +384,8 @@ pub struct Gathered {
 impl Gathered {
     /// For batches that begin with the columns of this schema.
     pub fn new(schema: &SchemaRef) -> Gathered {
-        let coders = schema.fields().iter().map(|_| Coder::default()).collect();
+        let meter = Arc::new(Meter::unlimited());
+        let coders = schema.fields().iter().map(|_| Coder::new(&meter)).collect();
         Gathered { schema: schema.clone(), coders, weights: None, rows: 0 }
     }
 
@@ -372,8 +435,9 @@ fn sort_values(column: &mut Column) {
 }
 
 /// Encodes one column.
-#[derive(Default)]
 pub(crate) struct Coder {
+    /// Counts the texts of all columns.
+    meter: Arc<Meter>,
     values: Dictionary,
     codes: Vec<u32>,
     /// The last Arrow dictionary and the codes of those of its values that were used. Often the next batch has the same.
@@ -383,12 +447,26 @@ pub(crate) struct Coder {
 }
 
 impl Coder {
+    fn new(meter: &Arc<Meter>) -> Coder {
+        Coder {
+            meter: meter.clone(),
+            values: Dictionary::default(),
+            codes: Vec::new(),
+            seen: None,
+            text: String::new(),
+        }
+    }
+
     pub fn column(self, field: &Field) -> Column {
         let (name, arrow) = (field.name().clone(), Some(field.data_type().clone()));
         Column { name, values: self.values, codes: self.codes, arrow }
     }
 
+    /// Encodes some rows. The error is a [`ArrowError::MemoryError`] if the limit is reached.
     fn add(&mut self, array: &ArrayRef) -> Result<(), ArrowError> {
+        if !self.meter.take(4 * array.len() as u64) {
+            return Err(ArrowError::MemoryError(String::new()));
+        }
         self.codes.reserve(array.len());
         match array.data_type() {
             DataType::Dictionary(..) => self.keys(array),
@@ -461,7 +539,12 @@ impl Coder {
                 &self.text
             }
         };
-        Ok(self.values.intern(text))
+        let before = self.values.len();
+        let code = self.values.intern(text);
+        if self.values.len() > before && !self.meter.take(text.len() as u64) {
+            return Err(ArrowError::MemoryError(String::new()));
+        }
+        Ok(code)
     }
 }
 
@@ -488,6 +571,13 @@ impl Texts<'_> {
 fn broken(path: &Path, format: &str, error: &dyn std::error::Error) -> Problems {
     let problem = Problem::new(format!("`{}` cannot be read as {format}: {error}", path.display()));
     problem.hint("the file is damaged, incomplete or of another format").into()
+}
+
+/// The library that decodes the format panicked. What it said may hold data.
+fn panicked(path: &Path, format: &str, _: Panicked) -> Problems {
+    Problem::new(format!("`{}` cannot be read as {format}: its parts contradict each other", path.display()))
+        .hint("the file is damaged or was made to do harm")
+        .into()
 }
 
 /// Says nothing of the value, which is a person's.

@@ -10,13 +10,14 @@
 //! Until then the codes of a part are kept in as few bytes as its dictionary allows. Merging goes column by column and
 //! frees the parts as it goes, so the peak is about one copy of the codes, not two.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use arrow_schema::DataType;
+use scumble::catalogue::did_you_mean_column;
 use scumble::problem::{Problem, Problems};
 use sha2::{Digest, Sha256};
 
@@ -121,6 +122,12 @@ pub fn sha256(path: &Path) -> Result<String, Problems> {
         sum.update(format!("{}  {name}\n", arrow::sha256(&file)?));
     }
     Ok(hex(&sum.finalize()))
+}
+
+/// SHA-256 of every file of a source in hexadecimal: of the one, or of all below a directory, in the order of their paths.
+pub fn file_hashes(path: &Path) -> Result<Vec<String>, Problems> {
+    let all = if path.is_dir() { files(path)? } else { vec![path.to_path_buf()] };
+    all.iter().map(|file| arrow::sha256(file)).collect()
 }
 
 /// How the CSV of a local file is written; nothing if it is of another format.
@@ -454,11 +461,10 @@ pub(crate) fn each<T: Send, R: Send>(threads: usize, items: Vec<T>, work: impl F
 pub(crate) fn select(path: &Path, names: &[String], wanted: Option<&[String]>) -> Result<Vec<usize>, Problems> {
     let Some(wanted) = wanted else { return Ok((0..names.len()).collect()) };
     let mut problems = Problems::default();
+    let familiar = wanted.iter().any(|name| names.contains(name));
     for name in wanted.iter().filter(|name| !names.contains(name)) {
-        let known: Vec<String> = names.iter().take(30).map(|n| format!("`{n}`")).collect();
-        let more = if names.len() > 30 { ", …" } else { "" };
         let problem = Problem::new(format!("`{}` has no column `{name}`", path.display()));
-        problems.push(problem.hint(format!("its columns are {}{more}", known.join(", "))));
+        problems.push(problem.hint(did_you_mean_column(name, names, familiar)));
     }
     let wanted: HashSet<&String> = wanted.iter().collect();
     problems.or((0..names.len()).filter(|&i| wanted.contains(&names[i])).collect())
@@ -470,7 +476,7 @@ const LONGEST_NAME: usize = 1_000;
 /// Columns are called by name everywhere in a policy, so names must be there and differ.
 pub(crate) fn check_names(path: &Path, names: Vec<String>) -> Result<Vec<String>, Problems> {
     let mut problems = Problems::default();
-    let (mut seen, mut told) = (HashSet::new(), HashSet::new());
+    let (mut seen, mut told) = (HashMap::new(), HashSet::new());
     for (i, name) in names.iter().enumerate() {
         if name.is_empty() {
             let problem = Problem::new(format!("column {} of `{}` has no name", i + 1, path.display()));
@@ -478,9 +484,14 @@ pub(crate) fn check_names(path: &Path, names: Vec<String>) -> Result<Vec<String>
         } else if name.len() > LONGEST_NAME {
             let message = format!("the name of column {} of `{}` has {} bytes", i + 1, path.display(), name.len());
             problems.push(Problem::new(message).hint("is the first line the header, and are the line ends intact?"));
-        } else if !seen.insert(name) && told.insert(name) {
-            let problem = Problem::new(format!("`{}` has more than one column `{name}`", path.display()));
-            problems.push(problem.hint("give every column a name of its own"));
+        } else if let Some(first) = seen.get(name) {
+            // By number: what looks like two equal names may be two equal values, where there is no header.
+            if told.insert(name) {
+                let message = format!("columns {} and {} of `{}` have the same name", first + 1, i + 1, path.display());
+                problems.push(Problem::new(message).hint("the first line must give every column a name of its own"));
+            }
+        } else {
+            seen.insert(name, i);
         }
     }
     problems.or(names)

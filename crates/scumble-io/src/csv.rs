@@ -40,7 +40,7 @@ const SAMPLE: usize = 1 << 16;
 /// Records looked at to detect the dialect.
 const SAMPLE_RECORDS: usize = 100;
 /// The longest record. Without a bound, a quote that is never closed would load the rest of the file into memory.
-const LONGEST: usize = 1 << 28;
+const LONGEST: usize = 1 << 26;
 /// Lines with problems that are listed; the others are counted.
 const LISTED: usize = 10;
 /// A cell of up to so many bytes can be cached.
@@ -619,7 +619,7 @@ struct Worker<'a> {
 
 /// What a worker thread does.
 fn work<'a>(blocks: &Mutex<Blocks<'_>>, shape: &'a Shape) -> Worker<'a> {
-    let caches = (0..shape.wanted).map(|_| Cache::default()).collect();
+    let caches = (0..shape.wanted).map(|_| Cache::new(shape.wanted)).collect();
     let encoder = Encoder::new(shape.wanted);
     let mut worker = Worker { shape, encoder, caches, notes: Vec::new(), cell: Vec::new(), ends: Vec::new() };
     loop {
@@ -793,10 +793,16 @@ fn fault(note: &mut Note, before: &[u8], what: What) {
 type Key = [u64; SHORT / 8];
 
 const NO_CODE: u32 = u32::MAX;
+/// Most slots of a column's cache.
 const SLOTS: usize = 512;
+/// Slots of all caches of a worker together, about 64 MB: a file of many columns must not take memory by their number.
+const ALL_SLOTS: usize = 1 << 20;
 
 /// Codes of short texts seen lately, found by their bytes. One place for each, and the last one stays.
-struct Cache(Box<[Slot]>);
+struct Cache {
+    /// A power of two of them.
+    slots: Box<[Slot]>,
+}
 
 #[derive(Clone, Copy)]
 struct Slot {
@@ -804,18 +810,18 @@ struct Slot {
     code: u32,
 }
 
-impl Default for Cache {
-    fn default() -> Cache {
-        Cache(vec![Slot { key: [0; SHORT / 8], code: NO_CODE }; SLOTS].into())
-    }
-}
-
 impl Cache {
+    /// The cache of one of so many columns.
+    fn new(columns: usize) -> Cache {
+        let slots = (ALL_SLOTS / columns.max(1)).clamp(2, SLOTS);
+        Cache { slots: vec![Slot { key: [0; SHORT / 8], code: NO_CODE }; 1 << slots.ilog2()].into() }
+    }
+
     #[inline(always)]
     fn slot(&mut self, key: Key) -> &mut Slot {
         let mix = key[0] ^ key[1].rotate_left(17) ^ key[2].rotate_left(31) ^ key[3].rotate_left(47);
-        let place = mix.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SLOTS.ilog2());
-        &mut self.0[place as usize]
+        let place = mix.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - self.slots.len().ilog2());
+        &mut self.slots[place as usize]
     }
 }
 

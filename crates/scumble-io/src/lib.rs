@@ -15,6 +15,7 @@ pub mod engine;
 pub mod estimate;
 pub mod freeform;
 mod gatekeeper;
+pub mod guard;
 pub mod headroom;
 pub mod inspect;
 pub mod ledger;

@@ -11,6 +11,7 @@ mod binary;
 
 use crate::arrow::{Coder, distribute};
 use crate::columns::{Column, Columns, Progress, ReadOptions, check_names, select, threads};
+use crate::guard::Meter;
 use crate::load::Table;
 use crate::origin::no_table;
 use arrow_schema::Field;
@@ -22,6 +23,7 @@ use scumble::policy::Rows;
 use scumble::problem::{Problem, Problems};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Longer names are cut off by the server, silently.
@@ -96,14 +98,22 @@ fn fitting(line: &str, wanted: &[String; 4]) -> Option<String> {
     fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted).then_some(password)
 }
 
-/// An error in plain words; the server's own where there are some. Those about a value, a constraint, or raised by a
-/// function may quote a person's values: of these only the kind is told.
+/// Classes of errors whose messages speak of connections, rights, names and resources: no others are repeated, because they
+/// may quote a person's values.
+const TELLABLE: [&str; 13] = ["08", "0A", "25", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58"];
+
+/// An error in plain words; the server's own where they cannot hold values. What a function raises may hold anything, whatever
+/// class it says it is of.
 pub(crate) fn told(e: &Error) -> String {
     match e.as_db_error() {
-        Some(e) if ["22", "23", "P0"].iter().any(|class| e.code().code().starts_with(class)) => {
+        Some(e) => {
+            let raised = e.routine() == Some("exec_stmt_raise");
+            let tellable = TELLABLE.iter().any(|class| e.code().code().starts_with(class));
+            if tellable && !raised {
+                return e.message().to_owned();
+            }
             format!("the server cannot work with some value (error {})", e.code().code())
         }
-        Some(e) => e.message().to_owned(),
         None => {
             use std::error::Error;
             e.source().map_or_else(|| e.to_string(), |cause| cause.to_string())
@@ -201,7 +211,10 @@ impl Relation {
             progress(done, if self.rows == 0 { 0 } else { self.rows.max(done) });
             Ok(batch)
         };
-        let (rows, coders) = distribute(chosen.len(), workers, next, |i| self.fault(Fault::Value(i), &chosen))?;
+        // A server is asked for what it has, and trusted with its size.
+        let meter = Arc::new(Meter::unlimited());
+        let problem = |i: usize, _| self.fault(Fault::Value(i), &chosen);
+        let (rows, coders) = distribute(chosen.len(), workers, &meter, next, problem)?;
         let column = |((coder, kind), &i): ((Coder, Kind), &usize)| -> Column {
             coder.column(&Field::new(&names[i], kind.arrow(), true))
         };

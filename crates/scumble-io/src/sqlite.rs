@@ -250,6 +250,8 @@ fn refused(rows: &Rows, e: &rusqlite::Error) -> Problems {
     let why = match e {
         // The message without the text around it, of which part is ours.
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        // What a function says while rows are read may quote them: only the kind of the error is told.
+        rusqlite::Error::SqliteFailure(kind, _) => kind.to_string(),
         e => e.to_string(),
     };
     Problem::new(format!("`{rows}` cannot be read: {why}")).into()

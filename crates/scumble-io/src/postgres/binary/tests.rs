@@ -28,8 +28,9 @@ fn read(bytes: &[u8], kinds: &[Kind]) -> Result<Vec<Vec<String>>, Fault> {
             None
         }))
     };
-    let unwritable = |_| scumble::problem::Problem::new("no text").into();
-    let coded = distribute(kinds.len(), 2, next, unwritable);
+    let unwritable = |_, _| scumble::problem::Problem::new("no text").into();
+    let meter = std::sync::Arc::new(crate::guard::Meter::unlimited());
+    let coded = distribute(kinds.len(), 2, &meter, next, unwritable);
     if let Some(fault) = fault {
         return Err(fault);
     }
