@@ -3,7 +3,7 @@
 use crate::{Answer, show, to_json, watch};
 use scumble::problem::{Problem, Problems};
 use scumble_io::dp::synthesize::Synthesized;
-use scumble_io::dp::{Answered, Balance, Cell, Measurement, Options, ask, synthesize};
+use scumble_io::dp::{Answered, Balance, Cell, Meaning, Measurement, Options, ask, synthesize};
 use scumble_io::staging::Slot;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -32,9 +32,12 @@ pub struct Arguments {
     /// How sure intervals are
     #[arg(long, value_name = "SHARE", requires = "dp", default_value_t = 0.95)]
     confidence: f64,
-    /// Reproducible noise, for testing: not private
+    /// Reproducible noise, for testing: not private; only with a ledger without real answers
     #[arg(long, value_name = "NUMBER", requires = "dp")]
     seed: Option<u64>,
+    /// Allow a budget that is larger than the ledger's, and record it
+    #[arg(long, requires = "dp")]
+    raise_budget: bool,
 }
 
 pub fn run(policy: &Path, sql: Option<String>, arguments: Arguments) -> Result<Answer, Problems> {
@@ -51,6 +54,7 @@ pub fn run(policy: &Path, sql: Option<String>, arguments: Arguments) -> Result<A
         dry_run: arguments.dry_run,
         confidence: arguments.confidence,
         seed: arguments.seed,
+        raise: arguments.raise_budget,
         watcher: &watcher,
     };
     let answer = ask(policy, &options);
@@ -76,17 +80,21 @@ pub struct SynthesizeArguments {
     /// Tell the price and the budget; read no data, pay nothing
     #[arg(long)]
     dry_run: bool,
-    /// Reproducible, for testing: not private
+    /// Reproducible, for testing: not private; only with a ledger without real answers
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
+    /// Allow a budget that is larger than the ledger's, and record it
+    #[arg(long)]
+    raise_budget: bool,
 }
 
 pub fn synthesize(arguments: SynthesizeArguments) -> Result<Answer, Problems> {
-    let SynthesizeArguments { policy, to, replace, recipient, dry_run, seed } = arguments;
+    let SynthesizeArguments { policy, to, replace, recipient, dry_run, seed, raise_budget } = arguments;
     let slot = Slot::default();
     watch::clean_up_on_interrupt(&slot, || ());
     let watcher = watch::Terminal::new();
-    let options = synthesize::Options { to, replace, recipient, dry_run, seed, slot, watcher: &watcher };
+    let options =
+        synthesize::Options { to, replace, recipient, dry_run, seed, raise: raise_budget, slot, watcher: &watcher };
     let answer = synthesize::synthesize(&policy, &options);
     watcher.clear();
     let answer = answer?;
@@ -156,17 +164,13 @@ fn text(a: &Answered) -> String {
         let numbers: Vec<String> = set.iter().map(ToString::to_string).collect();
         let _ = writeln!(out, "Paid once: questions {}, which are about different people.", numbers.join(", "));
     }
-    if let Some(meaning) = &a.cost.meaning {
-        let half = 100.0 * meaning.half_becomes;
-        let _ = writeln!(
-            out,
-            "Meaning: what somebody thought as likely as not of a person is at most {half:.1} % to them now."
-        );
-    }
     if a.outcome == "would answer" {
         out.push_str("Nothing was drawn, nothing was paid. Afterwards it would be:\n");
     }
     out.push_str(&budgets(&a.budgets));
+    if let Some(entry) = a.recorded {
+        let _ = writeln!(out, "Recorded: `scumble ledger answer {entry}` prints this answer again; it is paid.");
+    }
     out.push_str(&show::warnings(&a.warnings));
     out
 }
@@ -179,7 +183,26 @@ fn budgets(all: &[Balance]) -> String {
         let answers = show::counted(b.answers, "measurement", "measurements");
         format!("{of}: ε = {}{delta}; spent: ε = {spent} ({}) in {answers}.\n", number(b.epsilon), b.by)
     };
-    all.iter().map(line).collect()
+    let mut out: String = all.iter().map(line).collect();
+    out.push_str(&all.iter().find(|b| b.of == "all").map(|b| meaning(&b.meaning)).unwrap_or_default());
+    out
+}
+
+/// What everything spent so far means. Percentages are rounded up: a bound is not to be shown smaller than it is.
+fn meaning(m: &Meaning) -> String {
+    let percent = |share: f64| (1000.0 * share).ceil() / 10.0;
+    if m.half_becomes >= 1.0 || m.failing >= 0.5 {
+        return "Meaning of all that is spent: no bound on what somebody may believe of a person.\n".into();
+    }
+    let half = percent(m.half_becomes);
+    let but = match m.failing {
+        0.0 => String::new(),
+        failing => format!(", but with a probability of {failing:.1e}"),
+    };
+    format!(
+        "Meaning of all that is spent: what somebody thought as likely as not of a person is at most {half:.1} % to them \
+         now{but}.\n"
+    )
 }
 
 fn noise(m: &Measurement) -> String {

@@ -29,6 +29,13 @@ pub enum Command {
         #[command(flatten)]
         which: Which,
     },
+    /// Print an answer that was paid with `query --dp` again, as JSON; it costs nothing more
+    Answer {
+        /// Number of the entry, as `query --dp` told it
+        entry: u64,
+        #[command(flatten)]
+        which: Which,
+    },
     /// Check that nothing was changed: entries, the files that are kept, and releases that are where they were written
     ///
     /// Exit status: 0 if nothing was changed, 1 if something was.
@@ -131,6 +138,10 @@ pub fn run(command: Command) -> Result<Answer, Problems> {
         Command::Show { release, which } => {
             let answer = records::show(&which.find()?, &release)?;
             Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: true })
+        }
+        Command::Answer { entry, which } => {
+            let json = records::answer(&which.find()?, entry)?;
+            Ok(Answer { text: format!("{json:#}\n"), json, yes: true })
         }
         Command::Verify { head, which } => {
             let answer = records::verify(&which.find()?, head.as_deref())?;

@@ -99,13 +99,132 @@ fn no_ledger_no_answer() {
     assert!(!answered(&output));
 }
 
-/// Two policies about the same data share what was spent.
+/// Two policies about the same data share what was spent, and a larger budget must be meant.
 #[test]
 fn another_policy_does_not_bring_a_new_budget() {
     let folder = survey("1");
     assert!(answered(&command(folder.path(), "0.9").output().expect("it runs")));
     let policy = fs::read_to_string(folder.path().join("policy.toml")).expect("the policy");
     fs::write(folder.path().join("policy.toml"), policy.replace("epsilon = 1 ", "epsilon = 1.5 ")).expect("another");
-    assert!(answered(&command(folder.path(), "0.6").output().expect("it runs")));
+    let refused = command(folder.path(), "0.6").output().expect("it runs");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stdout).contains("raises the budget"));
+    assert!(answered(&command(folder.path(), "0.6").arg("--raise-budget").output().expect("it runs")));
+    // It is raised for good, and no further.
     assert_eq!(command(folder.path(), "0.1").output().expect("it runs").status.code(), Some(1));
+}
+
+/// A smaller budget in between does not make the larger one new.
+#[test]
+fn the_largest_budget_ever_set_stays_the_limit() {
+    let folder = survey("2");
+    let policy = fs::read_to_string(folder.path().join("policy.toml")).expect("the policy");
+    assert!(answered(&command(folder.path(), "0.1").output().expect("it runs")));
+    for (epsilon, status) in [("1", 0), ("2", 0), ("2.1", 1)] {
+        let other = policy.replace("epsilon = 2 ", &format!("epsilon = {epsilon} "));
+        fs::write(folder.path().join("policy.toml"), other).expect("another");
+        assert_eq!(command(folder.path(), "0.1").output().expect("it runs").status.code(), Some(status), "{epsilon}");
+    }
+}
+
+/// The source of a policy under another name.
+fn renamed(folder: &Path, to: &str) {
+    let policy = fs::read_to_string(folder.join("policy.toml")).expect("the policy");
+    let at = policy.find('\n').expect("lines");
+    let policy = policy[at..].replace("[queries]\n", "[queries]\ntable = \"people\"\n");
+    fs::write(folder.join("policy.toml"), format!("source = \"{to}\"{policy}")).expect("another");
+}
+
+/// A copy, a link, a folder, and the next extract of the same people do not begin a budget of their own; other people do.
+#[test]
+fn the_same_people_under_another_name_have_the_same_budget() {
+    let folder = survey("1");
+    let people = fs::read_to_string(folder.path().join("people.csv")).expect("the people");
+    assert!(answered(&command(folder.path(), "0.9").output().expect("it runs")));
+    fs::write(folder.path().join("copy.csv"), &people).expect("a copy");
+    fs::create_dir(folder.path().join("folder")).expect("a folder");
+    fs::write(folder.path().join("folder/part.csv"), &people).expect("a copy");
+    std::os::unix::fs::symlink("people.csv", folder.path().join("link.csv")).expect("a link");
+    let (head, rest) = people.split_at(people.len() / 2);
+    let half = format!("{}{}", &head[..head.rfind('\n').expect("lines") + 1], "90000,33,F\n");
+    fs::write(folder.path().join("next.csv"), half).expect("another extract");
+    let whole = fs::read_to_string(folder.path().join("policy.toml")).expect("the policy");
+    for name in ["copy.csv", "link.csv", "folder", "next.csv"] {
+        fs::write(folder.path().join("policy.toml"), &whole).expect("the policy");
+        renamed(folder.path(), name);
+        let refused = command(folder.path(), "0.2").output().expect("it runs");
+        assert_eq!(refused.status.code(), Some(1), "{name}: {}", String::from_utf8_lossy(&refused.stdout));
+    }
+    let others: String = rest.lines().skip(1).map(|line| format!("other {line}\n")).collect();
+    fs::write(folder.path().join("others.csv"), format!("id,age,sex\n{others}")).expect("other people");
+    fs::write(folder.path().join("policy.toml"), &whole).expect("the policy");
+    renamed(folder.path(), "others.csv");
+    assert!(answered(&command(folder.path(), "0.2").output().expect("it runs")));
+}
+
+/// Where no column names the persons, the same bytes are recognised, and it is said that nothing else is.
+#[test]
+fn without_persons_the_same_bytes_are_recognised() {
+    let folder = survey("1");
+    let policy = fs::read_to_string(folder.path().join("policy.toml")).expect("the policy");
+    fs::write(folder.path().join("policy.toml"), policy.replace("person = \"id\"\n", "")).expect("another");
+    let first = command(folder.path(), "0.9").output().expect("it runs");
+    assert!(answered(&first) && String::from_utf8_lossy(&first.stdout).contains("no byte of them changed"));
+    fs::copy(folder.path().join("people.csv"), folder.path().join("copy.csv")).expect("a copy");
+    renamed(folder.path(), "copy.csv");
+    assert_eq!(command(folder.path(), "0.2").output().expect("it runs").status.code(), Some(1));
+}
+
+/// Noise that somebody can draw again protects nobody: it does not stand beside real answers.
+#[test]
+fn seeds_are_refused_where_real_answers_are() {
+    let folder = survey("10");
+    assert!(answered(&command(folder.path(), "0.1").output().expect("it runs")));
+    let seeded = command(folder.path(), "0.000001").args(["--seed", "7"]).output().expect("it runs");
+    assert!(seeded.status.code() == Some(1) && !answered(&seeded));
+    let policy = fs::read_to_string(folder.path().join("policy.toml")).expect("the policy");
+    fs::write(folder.path().join("policy.toml"), format!("ledger = \"test\"\n{policy}")).expect("another");
+    let seeded = command(folder.path(), "0.1").args(["--seed", "7"]).output().expect("it runs");
+    assert!(answered(&seeded) && String::from_utf8_lossy(&seeded.stdout).contains("\"test\": true"));
+    let real = command(folder.path(), "0.1").output().expect("it runs");
+    assert!(real.status.code() == Some(1) && !answered(&real), "a ledger for tests takes no real answers");
+}
+
+/// What could not be printed was paid, and can be had again.
+#[test]
+fn an_answer_that_cannot_be_written_is_kept() {
+    let folder = survey("1");
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let lost = command(folder.path(), "0.5").stdout(full).output().expect("it runs");
+    assert_eq!(lost.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&lost.stderr).into_owned();
+    let entry = told.split("ledger answer ").nth(1).and_then(|rest| rest.split('`').next()).expect("the entry is told");
+    let again = || {
+        let mut command = Command::new(SCUMBLE);
+        command.current_dir(folder.path()).args(["ledger", "answer", entry, "--json"]).output().expect("it runs")
+    };
+    let (first, second) = (again(), again());
+    assert!(answered(&first) && first.stdout == second.stdout, "{told}");
+    assert_eq!(lines(folder.path()), 1, "it is paid once");
+}
+
+/// A ledger tells who was where: it is private, whatever the umask is.
+#[test]
+fn files_of_a_ledger_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = survey("1");
+    let ask = format!("umask 000; exec {SCUMBLE} query --dp policy.toml --epsilon 0.1 'SELECT COUNT(*) FROM people'");
+    let status = Command::new("sh").current_dir(folder.path()).args(["-c", &ask]).output().expect("it runs").status;
+    assert!(status.success());
+    let mut open = vec![folder.path().join("ledger"), folder.path().join("ledger.key")];
+    let mut seen = 0;
+    while let Some(path) = open.pop() {
+        let mode = fs::metadata(&path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{} has mode {mode:o}", path.display());
+        seen += 1;
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).expect("a folder").flatten().map(|f| f.path()));
+        }
+    }
+    assert!(seen >= 5, "database, lock, kept files and the key");
 }

@@ -3,14 +3,16 @@
 //! The order of things is the guarantee: the policy is read, questions are understood and priced; only then are the data
 //! read. What was measured is kept exact until the [`purse`] has recorded the price durably, and only after that the first
 //! number is drawn. A crash in between costs the price and answers nothing; there is no way to an answer that was not paid.
+//! An answer that was paid is recorded before it is shown, so that one that could not be written is not lost.
 
 use crate::answer::{Reason, VERSION};
 use crate::columns::ReadOptions;
 use crate::origin;
 use crate::publisher::{Clock, Watcher, base_of};
 use dashu_int::IBig;
+use identity::Traits;
 use measure::Measured;
-use purse::{LedgerPurse, Purse, Tab};
+use purse::{Caps, Purse, Tab};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use scumble::dp::accountant::{Spend, bounds, total};
@@ -18,7 +20,6 @@ use scumble::dp::budget::Limit;
 use scumble::dp::dice::Fair;
 use scumble::dp::parallel::bill;
 use scumble::dp::query::{Item, Keys, Noise, NoiseKind, Plan, Price};
-use scumble::dp::semantics::{by_odds, posterior_at_most, proposition_15};
 use scumble::dp::sql;
 use scumble::exact::Fraction;
 use scumble::policy::{Asked, Queries};
@@ -27,6 +28,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+pub mod identity;
 mod measure;
 pub mod purse;
 pub mod synthesize;
@@ -47,9 +49,11 @@ pub struct Options<'a> {
     pub dry_run: bool,
     /// How sure intervals are.
     pub confidence: f64,
-    /// Reproducible noise, for testing.
+    /// Reproducible noise, for testing: only with a ledger that holds no real answers.
     pub seed: Option<u64>,
-    /// Who wants to know.
+    /// Whether a budget larger than the ledger's is meant.
+    pub raise: bool,
+    /// Receives progress events.
     pub watcher: &'a dyn Watcher,
 }
 
@@ -75,6 +79,12 @@ pub struct Answered {
     pub together: Vec<Vec<usize>>,
     /// The budget after them.
     pub budgets: Vec<Balance>,
+    /// Number of the ledger's entry with the price, by which the answer can be had again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<u64>,
+    /// Whether the noise came from a seed, which makes it worthless as protection.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub test: bool,
     /// Why it was refused.
     pub reasons: Vec<Reason>,
     /// What the reader should know.
@@ -150,22 +160,17 @@ pub struct Cost {
     pub by: Option<&'static str>,
     /// Every theorem's word.
     pub bounds: BTreeMap<&'static str, Option<f64>>,
-    /// What that ε means.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub meaning: Option<Meaning>,
 }
 
-/// What an ε means for what somebody believes of a person, whatever else they know; but for δ, where there is one.
+/// What everything spent of a budget means for what somebody believes of a person, whatever else they know.
 #[derive(Clone, Debug, Serialize)]
 pub struct Meaning {
     /// A probability of one half becomes at most this.
     pub half_becomes: f64,
-    /// How far beliefs with and without the person's record are apart at most, by odds.
-    pub apart: f64,
-    /// The same by Proposition 15 of Ganta et al.
-    pub proposition_15: f64,
-    /// Whether that says nothing.
-    pub proposition_15_is_empty: bool,
+    /// But with this probability.
+    pub failing: f64,
+    /// By which bound.
+    pub by: &'static str,
 }
 
 /// How a budget stands after the batch (before it, if it was refused).
@@ -183,6 +188,8 @@ pub struct Balance {
     pub by: &'static str,
     /// Answers paid so far.
     pub answers: u64,
+    /// What all of them together mean.
+    pub meaning: Meaning,
 }
 
 /// Reads a policy for its questions.
@@ -204,8 +211,8 @@ pub fn ask(path: &Path, options: &Options<'_>) -> Result<Answered, Problems> {
     check_columns(&queries, &names, options.recipient.as_deref())?;
     let plans = plans(&queries, &names, options)?;
     let bill = bill(&plans, queries.person.is_none());
-    let purse = LedgerPurse::new(&base, &queries)?;
-    let tab = tab(&queries, options.recipient.clone());
+    let purse = Purse::new(&base, &queries)?;
+    let mut tab = tab(&queries, options.recipient.clone(), options.raise, options.seed.is_some());
     let all = bill.spends;
     let mut answered = Answered {
         version: VERSION,
@@ -217,11 +224,14 @@ pub fn ask(path: &Path, options: &Options<'_>) -> Result<Answered, Problems> {
         cost: cost(&all, &queries.budget),
         together: bill.together.into_iter().map(|set| set.into_iter().map(|i| i + 1).collect()).collect(),
         budgets: Vec::new(),
+        recorded: None,
+        test: options.seed.is_some(),
         reasons: Vec::new(),
         warnings: warnings(&queries, options.seed),
         seconds: BTreeMap::new(),
     };
     if options.dry_run {
+        answered.warnings.push(UNREAD.into());
         let standing = purse.standing(&tab, &all)?;
         answered.settle(standing, "would answer");
         clock.lap("total");
@@ -237,7 +247,9 @@ pub fn ask(path: &Path, options: &Options<'_>) -> Result<Answered, Problems> {
     options.watcher.phase("reading");
     let mut random = source_of_randomness(options.seed)?;
     let progress = |done, total| options.watcher.at(done, total);
-    let measured = measure::measure(&source, &read, &queries, &plans, &mut random, &progress)?;
+    let (measured, traits) = measure::measure(&source, &read, &queries, &plans, &mut random, &progress)?;
+    answered.warnings.extend(unrecognised(&traits));
+    tab.traits = Some(traits);
     clock.lap("read");
     // From here on every path to an answer leads through the purse.
     let receipt = purse.reserve(&tab, &all)?;
@@ -251,15 +263,42 @@ pub fn ask(path: &Path, options: &Options<'_>) -> Result<Answered, Problems> {
             answer.rows = draw(plan, measured, &mut dice, options.confidence);
         }
         clock.lap("draw");
+        if let Some(entry) = answered.recorded {
+            // Times differ from run to run and are no part of what was paid for.
+            let text = serde_json::to_vec(&answered)
+                .map_err(|e| Problem::new(format!("the answer cannot be written as JSON: {e}")))?;
+            purse.keep(entry, &text)?;
+        }
     }
     answered.seconds = clock.seconds;
     Ok(answered)
 }
 
+/// The data were not read, so nothing but their name is known of them.
+pub(crate) const UNREAD: &str =
+    "the data were not read: whether they are known to the ledger under another name shows only when they are";
+
+/// Says so where the same data under another name could not be recognised.
+pub(crate) fn unrecognised(traits: &Traits) -> Option<String> {
+    let told = match (traits.is_telling(), traits.files.is_empty()) {
+        (true, _) => return None,
+        (false, true) => {
+            "nothing tells whose data these are: the same table under another name would begin another budget"
+        }
+        (false, false) => {
+            "no column names the persons: the same data under another name are recognised only if no byte of them changed"
+        }
+    };
+    Some(told.into())
+}
+
 impl Answered {
     fn settle(&mut self, standing: purse::Outcome, outcome: &'static str) {
         match standing {
-            Ok(budgets) => (self.outcome, self.budgets) = (outcome, budgets),
+            Ok(receipt) => {
+                (self.outcome, self.budgets, self.recorded) = (outcome, receipt.budgets, receipt.entry);
+                self.warnings.extend(also_known(&receipt.known_as));
+            }
             Err(refused) => {
                 self.outcome = "refused";
                 self.budgets = refused.budgets;
@@ -270,22 +309,36 @@ impl Answered {
 }
 
 /// Whose budgets pay for what is asked of a source.
-fn tab(queries: &Queries, recipient: Option<String>) -> Tab {
+fn tab(queries: &Queries, recipient: Option<String>, raise: bool, seeded: bool) -> Tab {
     Tab {
         dataset: queries.source.name().unwrap_or_default(),
+        traits: None,
         recipient,
-        limit: queries.budget.clone(),
-        each: queries.each.clone(),
+        caps: Caps { limit: queries.budget.clone(), each: queries.each.clone() },
+        raise,
+        seeded,
     }
+}
+
+/// The data were asked before under other names.
+pub(crate) fn also_known(names: &[String]) -> Option<String> {
+    let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "these are data, or persons, that the ledger knows as {}: what was spent there counts here",
+            names.join(", ")
+        )
+    })
 }
 
 fn check_columns(queries: &Queries, names: &[String], recipient: Option<&str>) -> Result<(), Problems> {
     let mut problems = Problems::default();
+    let familiar = queries.columns.keys().chain(&queries.person).any(|name| names.contains(name));
     let named =
         queries.columns.keys().map(|n| (n, "queries.columns")).chain(queries.person.iter().map(|n| (n, "person")));
     for (name, place) in named {
         if !names.contains(name) {
-            let hint = scumble::catalogue::did_you_mean(name, names.iter().map(String::as_str));
+            let hint = scumble::catalogue::did_you_mean_column(name, names, familiar);
             let message = format!("`{place}` names `{name}`, which is not a column of `{}`", queries.source);
             problems.push(Problem::new(message).hint(hint));
         }
@@ -371,24 +424,28 @@ fn warnings(queries: &Queries, seed: Option<u64>) -> Vec<String> {
         warnings.push("no column names the persons: every row is taken for another person".into());
     }
     if seed.is_some() {
-        warnings.push("the noise comes from a seed, for testing: who knows the seed knows the truth".into());
+        warnings.push("a test: the noise comes from a seed, and who knows the seed knows the truth".into());
+    }
+    let each = queries.each.iter();
+    if let Some(large) = each.chain([&queries.budget]).map(|l| &l.delta).max().filter(|d| d.to_f64() > LARGE_DELTA) {
+        warnings.push(format!(
+            "δ = {:e} of the budget is large: with about that probability everything may be told of a person; choose it \
+             far below one over the number of persons",
+            large.to_f64()
+        ));
     }
     warnings
 }
+
+/// A larger δ would tell of somebody in a large table with a probability that nobody should accept.
+const LARGE_DELTA: f64 = 1e-5;
 
 fn cost(spends: &[Spend], limit: &Limit) -> Cost {
     let best = total(spends, &limit.delta);
     let all = bounds(spends, &limit.delta);
     let epsilon = best.as_ref().and_then(|b| b.epsilon);
-    let meaning = |epsilon: f64| Meaning {
-        half_becomes: posterior_at_most(0.5, epsilon, true),
-        apart: by_odds(epsilon).at_most,
-        proposition_15: proposition_15(epsilon).at_most,
-        proposition_15_is_empty: proposition_15(epsilon).empty,
-    };
     Cost {
         epsilon,
-        meaning: epsilon.map(meaning),
         delta: limit.delta.to_f64(),
         by: best.map(|b| b.name),
         bounds: all.into_iter().map(|b| (b.name, b.epsilon)).collect(),
@@ -426,8 +483,15 @@ fn draw(plan: &Plan, measured: Measured, dice: &mut Fair<ChaCha20Rng>, confidenc
     let least = plan.threshold.as_ref().map(|t| t.least());
     let mut rows = Vec::new();
     for group in measured.groups {
-        let noisy: Vec<IBig> = plan.noises.iter().zip(&group.values).map(|(noise, v)| v.draw(noise, dice)).collect();
-        if least.is_some_and(|least| noisy[0] < IBig::from(least)) {
+        // The count decides whether a group is shown at all; nothing else is drawn for one that is not.
+        let mut noisy: Vec<IBig> = Vec::with_capacity(plan.noises.len());
+        for (noise, value) in plan.noises.iter().zip(&group.values) {
+            noisy.push(value.draw(noise, dice));
+            if least.is_some_and(|least| noisy[0] < IBig::from(least)) {
+                break;
+            }
+        }
+        if noisy.len() < plan.noises.len() || least.is_some_and(|least| noisy[0] < IBig::from(least)) {
             continue;
         }
         let cell = |(_, item): &(String, Item)| match item {

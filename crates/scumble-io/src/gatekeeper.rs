@@ -327,11 +327,10 @@ impl Gatekeeper {
         Ok(sights)
     }
 
-    /// The id of the next release, which is about to be written beside `target`; none without a ledger. The same for the
-    /// same seed, and never the same twice in one ledger.
-    pub fn next_id(&mut self, text: &str, target: &Path, seed: u64) -> Result<Option<String>, Problems> {
+    /// The id of the next release, which is about to be written beside `target`; none without a ledger. See [`release_id`].
+    pub fn next_id(&mut self, text: &str, target: &Path, seeded: bool) -> Result<Option<String>, Problems> {
         let Some(ledger) = &mut self.ledger else { return Ok(None) };
-        let id = hex(&Sha256::digest(format!("{}\n{text}\n{seed}", ledger.rows().len()))[..16]);
+        let id = release_id(ledger.rows().len(), text, seeded)?;
         ledger.will_write(&absolute(&staging::partial(target, &id)))?;
         Ok(Some(id))
     }
@@ -613,6 +612,17 @@ impl Showing<'_> {
     }
 }
 
+/// The id of a release: random, or the same whenever a seed was given. It is published, so it is not made of the seed, which
+/// could be found by trying. Never the same twice in one ledger, which grows by an entry each time.
+fn release_id(entries: usize, policy: &str, seeded: bool) -> Result<String, Problems> {
+    if seeded {
+        return Ok(hex(&Sha256::digest(format!("{entries}\n{policy}"))[..16]));
+    }
+    let mut bytes = [0u8; 16];
+    getrandom::fill(&mut bytes).map_err(|e| Problem::new(format!("the system gives no randomness: {e}")))?;
+    Ok(hex(&bytes))
+}
+
 /// A release is called by the name of its folder.
 fn name_of(target: &Path) -> String {
     target.file_name().map_or_else(|| target.display().to_string(), |n| n.to_string_lossy().into_owned())
@@ -651,4 +661,18 @@ fn definetti(extract: &Extract, new: &New<'_>, attribute: &str) -> Result<Vec<Op
     let (Some(crowd), Some(beliefs)) = (report.crowd(&scene), &report.beliefs) else { return Ok(Vec::new()) };
     let best = |kind: &u32| beliefs.best(*kind as usize).map(|(v, p)| (scene.values[v as usize].clone(), p));
     Ok(crowd.kind_of.iter().map(best).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every small seed gives the same id, so none can be told from it.
+    #[test]
+    fn an_id_says_nothing_about_the_seed() {
+        let id = |entries, seeded| release_id(entries, "policy", seeded).expect("an id");
+        assert_eq!(id(1, true), id(1, true));
+        assert_ne!(id(1, true), id(2, true));
+        assert_ne!(id(1, false), id(1, false));
+    }
 }

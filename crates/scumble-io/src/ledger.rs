@@ -16,6 +16,7 @@ mod head;
 mod key;
 mod memory;
 mod postgres;
+mod private;
 mod shows;
 mod spelling;
 mod sqlite;
@@ -30,7 +31,8 @@ pub(crate) use memory::{Added, New, Recollection, pseudonyms};
 pub(crate) use shows::{Label, Shows, observed};
 pub(crate) use spelling::{Comparison, folded_pseudonyms};
 
-use crate::dp::purse::{Line, Paid};
+use crate::dp::identity::Identity;
+use crate::dp::purse::{Cap, Caps, Line, Paid};
 use crate::release::{manifest, own};
 use crate::staging::{self, Found};
 use head::Noted;
@@ -155,6 +157,10 @@ pub struct Ledger {
     rows: Vec<Row>,
     releases: Vec<Recorded>,
     spent: Vec<Line>,
+    identities: Vec<(String, Identity)>,
+    caps: Vec<(String, Caps)>,
+    /// Answers by the number of their price's entry, as names of kept files.
+    answers: Vec<(u64, String)>,
     /// What was found to be resolved when it was opened, in words.
     pub resolved: Vec<String>,
 }
@@ -235,8 +241,18 @@ impl Ledger {
     }
 
     fn of(place: &Whereabouts, store: Box<dyn Store>, key: Key) -> Ledger {
-        let (rows, releases, spent, resolved) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Ledger { place: place.clone(), store, key, rows, releases, spent, resolved }
+        Ledger {
+            place: place.clone(),
+            store,
+            key,
+            rows: Vec::new(),
+            releases: Vec::new(),
+            spent: Vec::new(),
+            identities: Vec::new(),
+            caps: Vec::new(),
+            answers: Vec::new(),
+            resolved: Vec::new(),
+        }
     }
 
     /// Compares the entries with the head that was noted, and notes the last one.
@@ -299,6 +315,32 @@ impl Ledger {
         &self.spent
     }
 
+    /// What data of a name were recognised by, in the order in which they were recorded.
+    pub fn identities(&self) -> &[(String, Identity)] {
+        &self.identities
+    }
+
+    /// Budgets that were set, by the names of data.
+    pub fn caps(&self) -> &[(String, Caps)] {
+        &self.caps
+    }
+
+    /// The answer that was given for the price of an entry, as JSON.
+    pub fn answer(&mut self, spent: u64) -> Result<Vec<u8>, Problems> {
+        let Some((_, hash)) = self.answers.iter().rev().find(|(number, _)| *number == spent) else {
+            let known: Vec<String> = self.answers.iter().rev().take(10).map(|(n, _)| n.to_string()).collect();
+            let hint = match known.as_slice() {
+                [] => "no answer is recorded".into(),
+                _ => format!("the last answers are those of {}", known.join(", ")),
+            };
+            return Err(Problem::new(format!("entry {spent} of the ledger `{}` has no answer", self.name()))
+                .hint(hint)
+                .into());
+        };
+        let hash = hash.clone();
+        self.kept(&hash)
+    }
+
     /// Those that somebody may have.
     pub fn given(&self) -> impl Iterator<Item = &Recorded> {
         self.releases.iter().filter(|r| r.standing.counts())
@@ -339,7 +381,20 @@ impl Ledger {
                 set(&mut self.releases, intent, Standing::Published, Some(sha256));
             }
             Entry::Abandoned { intent, .. } => set(&mut self.releases, intent, Standing::Abandoned, None),
-            Entry::Spent { dataset, recipient, spends, .. } => {
+            Entry::Data { dataset, identity, .. } => self.identities.push((dataset, identity)),
+            Entry::Budget { dataset, limit, each, .. } => {
+                let read = |cap: &Cap| {
+                    cap.limit().ok_or_else(|| {
+                        Problem::new(format!("entry {number} of the ledger holds a budget that is no number")).hint(
+                            "restore it from a copy: as long as it is unknown what may be spent, nothing is answered",
+                        )
+                    })
+                };
+                let caps = Caps { limit: read(&limit)?, each: each.as_ref().map(read).transpose()? };
+                self.caps.push((dataset, caps));
+            }
+            Entry::Answered { spent, answer, .. } => self.answers.push((spent, answer)),
+            Entry::Spent { dataset, recipient, spends, seeded, .. } => {
                 if spends.iter().any(|s| s.spend().is_none()) {
                     return Err(Problem::new(format!(
                         "entry {number} of the ledger `{}` holds a price that is no number",
@@ -348,7 +403,7 @@ impl Ledger {
                     .hint("restore it from a copy: as long as it is unknown what was spent, nothing is answered")
                     .into());
                 }
-                let line = |spend: Paid| Line { dataset: dataset.clone(), recipient: recipient.clone(), spend };
+                let line = |spend: Paid| Line { dataset: dataset.clone(), recipient: recipient.clone(), spend, seeded };
                 self.spent.extend(spends.into_iter().map(line));
             }
             Entry::Withdrawn { release, .. } => set(&mut self.releases, release, Standing::Withdrawn, None),
@@ -376,7 +431,7 @@ impl Ledger {
         self.rows.push(row.clone());
         self.understand(number, entry.clone())?;
         self.place.head.note(&row, None)?;
-        if adds {
+        if adds || matches!(entry, Entry::Answered { .. }) {
             self.tidy()?;
         }
         Ok(number)
@@ -501,7 +556,8 @@ impl Ledger {
         let (abandoned, others): (Vec<&Recorded>, _) =
             self.releases.iter().partition(|r| r.standing == Standing::Abandoned);
         let names = |of: Vec<&Recorded>| of.iter().flat_map(|r| r.described.kept.names().cloned()).collect();
-        let (named, forgotten): (HashSet<String>, HashSet<String>) = (names(others), names(abandoned));
+        let (mut named, forgotten): (HashSet<String>, HashSet<String>) = (names(others), names(abandoned));
+        named.extend(self.answers.iter().map(|(_, hash)| hash.clone()));
         self.store.tidy(&named, &forgotten)
     }
 

@@ -388,7 +388,7 @@ impl Carried {
                 return Ok(None);
             }
             let new = keeper.new_release(&policy, &extract, &made, target, seed);
-            let id = keeper.next_id(text, target, seed)?;
+            let id = keeper.next_id(text, target, options.seed.is_some())?;
             let staging = Staging::begin(target, replaceable(options), &options.slot, id.as_deref())?;
             let named = (id.as_deref().unwrap_or_default(), options.seed.is_some());
             // Before the announcement: if that fails or is interrupted, it may be in the ledger all the same.

@@ -11,7 +11,7 @@ use crate::release::reader;
 use crate::release::{folder, manifest};
 use crate::source::to_register;
 use scumble::attack::{In, Knowledge, Membership, Scene};
-use scumble::catalogue::did_you_mean;
+use scumble::catalogue::{did_you_mean, did_you_mean_column};
 use scumble::gate::{Gate, judge};
 use scumble::inference::Located;
 use scumble::policy::HistoryPolicy;
@@ -224,6 +224,12 @@ fn paid(ledger: &Ledger) -> Vec<PaidFor> {
         *counts.entry((line.dataset.clone(), line.recipient.clone())).or_default() += 1;
     }
     counts.into_iter().map(|((dataset, recipient), prices)| PaidFor { dataset, recipient, prices }).collect()
+}
+
+/// An answer that was paid, as JSON.
+pub fn answer(place: &Whereabouts, entry: u64) -> Result<serde_json::Value, Problems> {
+    let bytes = look(place)?.answer(entry)?;
+    serde_json::from_slice(&bytes).map_err(|e| Problem::new(format!("the answer cannot be understood: {e}")).into())
 }
 
 /// A release by its name, the last one of that name; or by the number of any entry about it.
@@ -566,7 +572,8 @@ fn called(path: &Path) -> String {
 
 fn column<'a>(table: &'a Columns, name: &str, path: &Path) -> Result<&'a Column, Problems> {
     table.columns.iter().find(|c| c.name == name).ok_or_else(|| {
-        let hint = did_you_mean(name, table.columns.iter().map(|c| c.name.as_str()));
+        let names: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
+        let hint = did_you_mean_column(name, &names, false);
         Problem::new(format!("`{}` has no column `{name}`", path.display())).hint(hint).into()
     })
 }

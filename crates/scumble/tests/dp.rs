@@ -2,6 +2,8 @@
 
 #[path = "dp/accounting.rs"]
 mod accounting;
+#[path = "dp/beliefs.rs"]
+mod beliefs;
 #[path = "dp/games.rs"]
 mod games;
 #[path = "dp/made_up.rs"]

@@ -1,5 +1,6 @@
 //! Exact measurements of a table: one pass over the rows for each question.
 
+use super::identity::Traits;
 use crate::columns::{self, Column, ReadOptions};
 use crate::origin;
 use dashu_int::IBig;
@@ -66,7 +67,7 @@ pub(super) fn words(measure: &Measure, columns: &[String]) -> String {
     }
 }
 
-/// Reads what the questions need and measures it.
+/// Reads what the questions need and measures it; with what the data are recognised by.
 pub(super) fn measure(
     source: &Source,
     read: &ReadOptions,
@@ -74,7 +75,7 @@ pub(super) fn measure(
     plans: &[Plan],
     random: &mut ChaCha20Rng,
     progress: columns::Progress<'_>,
-) -> Result<Vec<Measured>, Problems> {
+) -> Result<(Vec<Measured>, Traits), Problems> {
     let mut wanted: Vec<String> = queries.person.iter().cloned().collect();
     wanted.extend(plans.iter().flat_map(|p| p.question.columns.clone()));
     wanted.sort();
@@ -86,7 +87,8 @@ pub(super) fn measure(
     let table = origin::read(source, read, Some(&wanted), progress)?;
     let table = Table { rows: table.rows, columns: &table.columns, missing: &queries.missing };
     let person = queries.person.as_ref().map(|name| table.column(name)).transpose()?;
-    plans.iter().map(|plan| table.measure(plan, person, random)).collect()
+    let measured = plans.iter().map(|plan| table.measure(plan, person, random)).collect::<Result<_, _>>()?;
+    Ok((measured, Traits::of(source, person)?))
 }
 
 struct Table<'a> {
@@ -381,7 +383,8 @@ mod tests {
         let read = ReadOptions::default();
         let all =
             measure(&Source::File(file.clone()), &read, &queries, std::slice::from_ref(&plan), &mut random, &|_, _| ())
-                .unwrap();
+                .unwrap()
+                .0;
         let number = |exact: &Exact| match exact {
             Exact::Number(n) => vec![n.to_f64().value()],
             Exact::Places(places, size) => {

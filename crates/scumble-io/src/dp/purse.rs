@@ -4,10 +4,12 @@
 //! processes cannot overspend together because the second waits for the lock. A process that dies after appending has paid
 //! for nothing.
 
-use super::Balance;
+use super::identity::{Identity, Traits};
+use super::{Balance, Meaning};
 use crate::ledger::{Access, Entry, Ledger, Whereabouts, now};
 use scumble::dp::accountant::Spend;
 use scumble::dp::budget::{Limit, Standing};
+use scumble::dp::semantics::rise;
 use scumble::exact::Fraction;
 use scumble::policy::Queries;
 use scumble::problem::{Problem, Problems};
@@ -20,16 +22,62 @@ use std::time::Duration;
 pub struct Tab {
     /// Which data.
     pub dataset: String,
+    /// By what they are recognised under another name; nothing as long as they were not read.
+    pub traits: Option<Traits>,
     /// Who asks, if that is known.
     pub recipient: Option<String>,
-    /// What everybody may spend together.
+    /// What the policy allows.
+    pub caps: Caps,
+    /// Whether a budget larger than any before is meant.
+    pub raise: bool,
+    /// Whether the noise comes from a seed.
+    pub seeded: bool,
+}
+
+/// What may be spent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// By everybody together.
     pub limit: Limit,
-    /// What each recipient may spend.
+    /// By each recipient.
     pub each: Option<Limit>,
 }
 
+/// A [`Limit`] as it is written: exact texts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Cap {
+    pub epsilon: String,
+    pub delta: String,
+}
+
+impl From<&Limit> for Cap {
+    fn from(limit: &Limit) -> Cap {
+        Cap { epsilon: limit.epsilon.to_string(), delta: limit.delta.to_string() }
+    }
+}
+
+impl Cap {
+    /// The limit, if the texts are numbers.
+    pub fn limit(&self) -> Option<Limit> {
+        Some(Limit { epsilon: Fraction::parse(&self.epsilon)?, delta: Fraction::parse(&self.delta)? })
+    }
+}
+
 /// Paid, with the balances after it; or refused, with those before.
-pub type Outcome = Result<Vec<Balance>, Refused>;
+pub type Outcome = Result<Receipt, Refused>;
+
+/// How it stands after paying.
+#[derive(Clone, Debug)]
+pub struct Receipt {
+    /// The budgets.
+    pub budgets: Vec<Balance>,
+    /// Other names under which the data were asked before.
+    pub known_as: Vec<String>,
+    /// Number of the ledger's entry; nothing if nothing was recorded.
+    pub entry: Option<u64>,
+}
 
 /// Why nothing was paid.
 #[derive(Clone, Debug)]
@@ -38,15 +86,6 @@ pub struct Refused {
     pub budgets: Vec<Balance>,
     /// The reasons.
     pub reasons: Vec<Problem>,
-}
-
-/// A record of spending.
-pub trait Purse {
-    /// How it would stand if these prices were paid; nothing is recorded.
-    fn standing(&self, tab: &Tab, spends: &[Spend]) -> Result<Outcome, Problems>;
-
-    /// Records these prices if the budgets allow them. When this returns paid, the record survives a crash.
-    fn reserve(&self, tab: &Tab, spends: &[Spend]) -> Result<Outcome, Problems>;
 }
 
 /// Something that was paid.
@@ -58,6 +97,8 @@ pub struct Line {
     pub recipient: Option<String>,
     /// What was paid.
     pub spend: Paid,
+    /// Whether the noise came from a seed.
+    pub seeded: bool,
 }
 
 /// A [`Spend`] as it is written: numbers are decimal or fraction texts, exact.
@@ -104,39 +145,130 @@ impl Paid {
     }
 }
 
-/// The budgets of a tab judged on what was spent before and what is to be spent now.
-pub fn judge(tab: &Tab, lines: &[Line], spends: &[Spend]) -> Result<Outcome, Problems> {
+/// What a ledger knows of spending.
+#[derive(Clone, Copy, Default)]
+pub struct Record<'a> {
+    /// What was paid.
+    pub lines: &'a [Line],
+    /// What data of a name were recognised by.
+    pub identities: &'a [(String, Identity)],
+    /// Budgets that were set.
+    pub caps: &'a [(String, Caps)],
+}
+
+impl<'a> Record<'a> {
+    fn of(ledger: &'a Ledger) -> Record<'a> {
+        Record { lines: ledger.spent(), identities: ledger.identities(), caps: ledger.caps() }
+    }
+
+    /// Every name of these data: their own, and those of data that are recognised as the same, directly or through others.
+    fn names(&self, dataset: &str, identity: Option<&Identity>) -> Vec<String> {
+        let mut names = vec![dataset.to_owned()];
+        loop {
+            let known = self.identities.iter().filter(|(name, _)| names.contains(name)).map(|(_, i)| i).chain(identity);
+            let known: Vec<&Identity> = known.collect();
+            let new =
+                self.identities.iter().find(|(name, i)| !names.contains(name) && known.iter().any(|k| k.matches(i)));
+            match new {
+                Some((name, _)) => names.push(name.clone()),
+                None => return names,
+            }
+        }
+    }
+
+    /// The largest budgets ever set for data of these names.
+    fn largest(&self, names: &[String]) -> Option<Caps> {
+        let larger = |a: Limit, b: Limit| Limit { epsilon: a.epsilon.max(b.epsilon), delta: a.delta.max(b.delta) };
+        let caps = self.caps.iter().filter(|(name, _)| names.contains(name)).map(|(_, caps)| caps.clone());
+        caps.reduce(|a, b| Caps {
+            limit: larger(a.limit, b.limit),
+            each: match (a.each, b.each) {
+                (Some(a), Some(b)) => Some(larger(a, b)),
+                (a, b) => a.or(b),
+            },
+        })
+    }
+}
+
+/// The budgets of a tab judged on what is known and what is to be spent now.
+pub fn judge(
+    tab: &Tab,
+    identity: Option<&Identity>,
+    record: &Record<'_>,
+    spends: &[Spend],
+) -> Result<Outcome, Problems> {
+    let names = record.names(&tab.dataset, identity);
     let before = |recipient: Option<&str>| -> Option<Vec<Spend>> {
-        let ours = |l: &&Line| l.dataset == tab.dataset && (recipient.is_none() || l.recipient.as_deref() == recipient);
-        lines.iter().filter(ours).map(|l| l.spend.spend()).collect()
+        let ours =
+            |l: &&Line| names.contains(&l.dataset) && (recipient.is_none() || l.recipient.as_deref() == recipient);
+        record.lines.iter().filter(ours).map(|l| l.spend.spend()).collect()
     };
-    let mut wanted = vec![("all".to_owned(), None, tab.limit.clone())];
-    if let (Some(each), Some(recipient)) = (&tab.each, &tab.recipient) {
+    let mut wanted = vec![("all".to_owned(), None, tab.caps.limit.clone())];
+    if let (Some(each), Some(recipient)) = (&tab.caps.each, &tab.recipient) {
         wanted.push((recipient.clone(), Some(recipient.as_str()), each.clone()));
     }
-    let (mut after, mut now, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut after, mut now, mut reasons) = (Vec::new(), Vec::new(), mixed(tab, record));
     for (of, recipient, limit) in wanted {
         let spent =
             before(recipient).ok_or_else(|| Problem::new("the record of spending holds a price that is no number"))?;
         let both: Vec<Spend> = spent.iter().chain(spends).cloned().collect();
         let (old, new) = (limit.judge(&spent), limit.judge(&both));
-        now.push(balance(&of, &limit, &old, spent.len()));
-        after.push(balance(&of, &limit, &new, both.len()));
+        now.push(balance(&of, &limit, &old, &spent));
+        after.push(balance(&of, &limit, &new, &both));
         if !new.within {
             reasons.push(exceeds(&of, &limit, &old, &new));
         }
     }
-    Ok(if reasons.is_empty() { Ok(after) } else { Err(Refused { budgets: now, reasons }) })
+    if let Some(largest) = record.largest(&names).filter(|_| !tab.raise) {
+        reasons.extend(raised("the budget", &tab.caps.limit, &largest.limit));
+        if let (Some(each), Some(largest)) = (&tab.caps.each, &largest.each) {
+            reasons.extend(raised("the budget of each recipient", each, largest));
+        }
+    }
+    let known_as = names.into_iter().skip(1).collect();
+    Ok(match reasons.is_empty() {
+        true => Ok(Receipt { budgets: after, known_as, entry: None }),
+        false => Err(Refused { budgets: now, reasons }),
+    })
 }
 
-fn balance(of: &str, limit: &Limit, standing: &Standing, answers: usize) -> Balance {
+/// Answers from a seed and others do not stand in one ledger: who knows the seed knows the truth, whatever was paid.
+fn mixed(tab: &Tab, record: &Record<'_>) -> Vec<Problem> {
+    if tab.seeded && record.lines.iter().any(|line| !line.seeded) {
+        let problem =
+            Problem::new("noise from a seed is known to whoever knows the seed, and this ledger holds real answers");
+        return vec![problem.hint("for a test, name a ledger of its own in the policy: `ledger = \"test-ledger\"`")];
+    }
+    if !tab.seeded && record.lines.iter().any(|line| line.seeded) {
+        let problem = Problem::new("this ledger is one for tests: it holds answers whose noise came from a seed");
+        return vec![problem.hint("name another ledger in the policy for real answers")];
+    }
+    Vec::new()
+}
+
+/// A policy allows more than was ever allowed.
+fn raised(what: &str, wanted: &Limit, largest: &Limit) -> Option<Problem> {
+    if wanted.epsilon <= largest.epsilon && wanted.delta <= largest.delta {
+        return None;
+    }
+    let shown = |l: &Limit| {
+        let delta = if l.delta.is_zero() { String::new() } else { format!(", δ = {:e}", l.delta.to_f64()) };
+        format!("ε = {}{delta}", rounded(l.epsilon.to_f64()))
+    };
+    let message = format!("the policy raises {what} to {}, and the ledger has it as {}", shown(wanted), shown(largest));
+    Some(Problem::new(message).hint("if that is meant, say so once with `--raise-budget`; it is recorded"))
+}
+
+fn balance(of: &str, limit: &Limit, standing: &Standing, spends: &[Spend]) -> Balance {
+    let learned = rise(spends, FAILING);
     Balance {
         of: of.into(),
         epsilon: limit.epsilon.to_f64(),
         delta: limit.delta.to_f64(),
         spent: standing.epsilon,
         by: standing.way,
-        answers: answers as u64,
+        answers: spends.len() as u64,
+        meaning: Meaning { half_becomes: learned.at_most, failing: learned.failing, by: learned.by },
     }
 }
 
@@ -171,45 +303,81 @@ fn rounded(x: f64) -> String {
 }
 
 /// The ledger, which remembers what was spent as it remembers what was published.
-pub struct LedgerPurse {
+pub struct Purse {
     place: Whereabouts,
 }
 
 /// Others spend quickly.
 const WAIT: Duration = Duration::from_secs(60);
 
-impl LedgerPurse {
+/// What a belief means is told but for this probability, where it cannot be told in any case.
+const FAILING: f64 = 1e-6;
+
+impl Purse {
     /// The ledger of a policy about questions; it need not exist yet.
-    pub fn new(base: &Path, queries: &Queries) -> Result<LedgerPurse, Problems> {
+    pub fn new(base: &Path, queries: &Queries) -> Result<Purse, Problems> {
         let ledger = queries.ledger.as_deref().ok_or_else(|| {
             Problem::new("questions need a ledger: without one nobody would know what was spent")
                 .hint("leave `ledger = false` out of the policy")
         })?;
-        Ok(LedgerPurse { place: Whereabouts::new(base, ledger, queries.key.as_deref(), queries.head.as_deref()) })
+        Ok(Purse { place: Whereabouts::new(base, ledger, queries.key.as_deref(), queries.head.as_deref()) })
     }
-}
 
-impl Purse for LedgerPurse {
-    fn standing(&self, tab: &Tab, spends: &[Spend]) -> Result<Outcome, Problems> {
+    /// How it would stand if these prices were paid; nothing is recorded.
+    pub fn standing(&self, tab: &Tab, spends: &[Spend]) -> Result<Outcome, Problems> {
         match Ledger::open(&self.place, Access::Read)? {
-            Some(ledger) => judge(tab, ledger.spent(), spends),
-            None => judge(tab, &[], spends),
+            Some(ledger) => {
+                let identity = tab.traits.as_ref().map(|t| t.keyed(ledger.key()));
+                judge(tab, identity.as_ref(), &Record::of(&ledger), spends)
+            }
+            None => judge(tab, None, &Record::default(), spends),
         }
     }
 
-    fn reserve(&self, tab: &Tab, spends: &[Spend]) -> Result<Outcome, Problems> {
-        let ledger = Ledger::open(&self.place, Access::Write { wait: WAIT, make: true })?;
-        let mut ledger = ledger.ok_or_else(|| Problem::new("the ledger could not be made"))?;
-        let outcome = judge(tab, ledger.spent(), spends)?;
-        if outcome.is_ok() {
-            // One entry for all: a batch is paid or it is not.
-            ledger.append(&Entry::Spent {
-                at: now(),
-                dataset: tab.dataset.clone(),
-                recipient: tab.recipient.clone(),
-                spends: spends.iter().map(Paid::from).collect(),
-            })?;
+    /// Records these prices if the budgets allow them. When this returns paid, the record survives a crash.
+    pub fn reserve(&self, tab: &Tab, spends: &[Spend]) -> Result<Outcome, Problems> {
+        let mut ledger = self.open()?;
+        let identity = tab.traits.as_ref().map(|t| t.keyed(ledger.key()));
+        let receipt = match judge(tab, identity.as_ref(), &Record::of(&ledger), spends)? {
+            Ok(receipt) => receipt,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let dataset = tab.dataset.clone();
+        let known = |identity: &Identity| ledger.identities().iter().any(|(n, i)| *n == dataset && i == identity);
+        if let Some(identity) = identity.filter(|identity| !known(identity)) {
+            ledger.append(&Entry::Data { at: now(), dataset: dataset.clone(), identity })?;
         }
-        Ok(outcome)
+        let set = Record::of(&ledger).largest(std::slice::from_ref(&dataset));
+        let larger = |set: &Caps| {
+            let each = tab.caps.each.as_ref().zip(set.each.as_ref());
+            raised("", &tab.caps.limit, &set.limit).is_some()
+                || each.is_some_and(|(wanted, set)| raised("", wanted, set).is_some())
+                || (tab.caps.each.is_some() && set.each.is_none())
+        };
+        if set.as_ref().is_none_or(larger) {
+            let (limit, each) = (Cap::from(&tab.caps.limit), tab.caps.each.as_ref().map(Cap::from));
+            ledger.append(&Entry::Budget { at: now(), dataset: dataset.clone(), limit, each })?;
+        }
+        // One entry for all: a batch is paid or it is not.
+        let entry = ledger.append(&Entry::Spent {
+            at: now(),
+            dataset,
+            recipient: tab.recipient.clone(),
+            spends: spends.iter().map(Paid::from).collect(),
+            seeded: tab.seeded,
+        })?;
+        Ok(Ok(Receipt { entry: Some(entry), ..receipt }))
+    }
+
+    /// Keeps an answer that was paid with this entry, so that it can be had again for the same price.
+    pub fn keep(&self, spent: u64, answer: &[u8]) -> Result<(), Problems> {
+        let mut ledger = self.open()?;
+        let answer = ledger.keep(answer)?;
+        ledger.append(&Entry::Answered { spent, at: now(), answer }).map(drop)
+    }
+
+    fn open(&self) -> Result<Ledger, Problems> {
+        let ledger = Ledger::open(&self.place, Access::Write { wait: WAIT, make: true })?;
+        ledger.ok_or_else(|| Problem::new("the ledger could not be made").into())
     }
 }

@@ -1,8 +1,12 @@
 //! A synthetic table on disk: made-up records in the columns of the data, and the fitted counts they come from.
 
+use super::identity::Traits;
 use super::measure::{KeyMap, NOWHERE, bound, key_map, texts};
-use super::purse::{LedgerPurse, Purse};
-use super::{Balance, Cost, check_columns, cost, read_queries, source_of_randomness, tab, unit, warnings};
+use super::purse::Purse;
+use super::{
+    Balance, Cost, UNREAD, also_known, check_columns, cost, read_queries, source_of_randomness, tab, unit,
+    unrecognised, warnings,
+};
 use crate::answer::{Reason, VERSION};
 use crate::columns::{ReadOptions, hex};
 use crate::durable;
@@ -34,8 +38,10 @@ pub struct Options<'a> {
     pub recipient: Option<String>,
     /// Only tell the price.
     pub dry_run: bool,
-    /// Reproducible, for testing.
+    /// Reproducible, for testing: only with a ledger that holds no real answers.
     pub seed: Option<u64>,
+    /// Whether a budget larger than the ledger's is meant.
+    pub raise: bool,
     /// Where an interrupt handler finds what must be cleaned up.
     pub slot: Slot,
     /// Who wants to know.
@@ -118,19 +124,24 @@ pub fn synthesize(path: &Path, options: &Options<'_>) -> Result<Synthesized, Pro
         pairs: rule.pairs.clone(),
     };
     let spends = recipe.spends();
-    let purse = LedgerPurse::new(&base, &queries)?;
-    let tab = tab(&queries, options.recipient.clone());
+    let purse = Purse::new(&base, &queries)?;
+    let mut tab = tab(&queries, options.recipient.clone(), options.raise, options.seed.is_some());
     let mut answer = describe(&queries, &rule, &target, cost(&spends, &queries.budget), options);
     let standing = purse.standing(&tab, &spends)?;
     let within = standing.is_ok();
     settle(&mut answer, standing, "would publish");
     if options.dry_run || !within {
+        answer.warnings.extend(options.dry_run.then(|| UNREAD.to_owned()));
         answer.seconds = clock.seconds;
         return Ok(answer);
     }
     options.watcher.phase("reading");
     let mut random = source_of_randomness(options.seed)?;
-    let data = load(&source, &read, &queries, &rule, &keys, &mut random, options.watcher)?;
+    let (data, traits) = load(&source, &read, &queries, &rule, &keys, &mut random, options.watcher)?;
+    answer.warnings.extend(unrecognised(&traits));
+    tab.traits = Some(traits);
+    // Paid only if the table can be written: a folder that is not free or cannot be made costs nothing.
+    let staging = Staging::begin(&target, replaceable(options), &options.slot, None)?;
     clock.lap("read");
     let receipt = purse.reserve(&tab, &spends)?;
     let paid = receipt.is_ok();
@@ -144,7 +155,7 @@ pub fn synthesize(path: &Path, options: &Options<'_>) -> Result<Synthesized, Pro
     let data: Vec<&[u32]> = data.iter().map(Vec::as_slice).collect();
     let made = recipe.synthesize(&data, &mut dice);
     clock.lap("synthesize");
-    write(&mut answer, &rule, &keys, made, &target, dice.0, options)?;
+    write(&mut answer, &rule, &keys, made, staging, dice.0, options)?;
     clock.lap("write");
     answer.seconds = clock.seconds;
     Ok(answer)
@@ -152,7 +163,11 @@ pub fn synthesize(path: &Path, options: &Options<'_>) -> Result<Synthesized, Pro
 
 fn settle(answer: &mut Synthesized, standing: super::purse::Outcome, outcome: &'static str) {
     match standing {
-        Ok(budgets) => (answer.outcome, answer.budgets) = (outcome, budgets),
+        Ok(receipt) => {
+            (answer.outcome, answer.budgets) = (outcome, receipt.budgets);
+            let known = also_known(&receipt.known_as).filter(|warning| !answer.warnings.contains(warning));
+            answer.warnings.extend(known);
+        }
         Err(refused) => {
             (answer.outcome, answer.budgets) = ("refused", refused.budgets);
             answer.reasons = refused.reasons.iter().map(Reason::from).collect();
@@ -218,7 +233,7 @@ fn public_keys(queries: &Queries, rule: &SyntheticRule) -> Result<Vec<Keys>, Pro
     problems.or(all)
 }
 
-/// The key of every counted row, column by column.
+/// The key of every counted row, column by column; with what the data are recognised by.
 fn load(
     source: &Source,
     read: &ReadOptions,
@@ -227,7 +242,7 @@ fn load(
     keys: &[Keys],
     random: &mut ChaCha20Rng,
     watcher: &dyn Watcher,
-) -> Result<Vec<Vec<u32>>, Problems> {
+) -> Result<(Vec<Vec<u32>>, Traits), Problems> {
     let mut wanted: Vec<String> = rule.columns.clone();
     wanted.extend(queries.person.clone());
     let table = origin::read(source, read, Some(&wanted), &|done, total| watcher.at(done, total))?;
@@ -244,7 +259,8 @@ fn load(
         let code = |row: usize| Some(map.of[column.codes[row] as usize]).filter(|&c| c != NOWHERE).unwrap_or(other);
         Ok((0..table.rows).filter(|&row| counted[row]).map(code).collect())
     };
-    rule.columns.iter().zip(keys).map(codes).collect()
+    let all = rule.columns.iter().zip(keys).map(codes).collect::<Result<_, _>>()?;
+    Ok((all, Traits::of(source, queries.person.as_deref().and_then(find))?))
 }
 
 /// Writes data, marginals and manifest.
@@ -253,7 +269,7 @@ fn write(
     rule: &SyntheticRule,
     keys: &[Keys],
     made: Synthetic,
-    target: &Path,
+    staging: Staging,
     mut random: ChaCha20Rng,
     options: &Options<'_>,
 ) -> Result<(), Problems> {
@@ -262,7 +278,6 @@ fn write(
     let name = |i: usize| rule.columns[i].clone();
     let pairs = made.marginals.iter().filter(|m| m.columns.len() == 2);
     answer.pairs = pairs.map(|m| [name(m.columns[0]), name(m.columns[1])]).collect();
-    let staging = Staging::begin(target, replaceable(options), &options.slot, None)?;
     let files = [(DATA, data(rule, keys, &made, &mut random)), (MARGINALS, marginals(rule, keys, &made.marginals))];
     for (file, text) in &files {
         answer.sha256.insert(*file, hex(&Sha256::digest(text.as_bytes())));
@@ -274,7 +289,7 @@ fn write(
     put(&staging, crate::release::manifest::FILE, &format!("{manifest}\n"))?;
     let committed = staging.commit()?;
     if !committed.durable {
-        answer.warnings.push(format!("the disk does not confirm that `{}` is durable", target.display()));
+        answer.warnings.push(format!("the disk does not confirm that `{}` is durable", answer.release));
     }
     committed.discard_replaced();
     Ok(())

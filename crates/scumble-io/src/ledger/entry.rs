@@ -1,7 +1,8 @@
 //! What a ledger records, entry by entry. An entry is never changed; what was wrong is corrected by a later one.
 
 use crate::answer::Model;
-use crate::dp::purse::Paid;
+use crate::dp::identity::Identity;
+use crate::dp::purse::{Cap, Paid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -54,6 +55,39 @@ pub enum Entry {
         recipient: Option<String>,
         /// What was paid.
         spends: Vec<Paid>,
+        /// Whether the noise came from a seed: then whoever knows it knows the truth, and the ledger is one for tests.
+        #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+        seeded: bool,
+    },
+    /// What data of a name are recognised by under another.
+    Data {
+        /// When.
+        at: String,
+        /// What they are called.
+        dataset: String,
+        /// What they are recognised by.
+        identity: Identity,
+    },
+    /// The budget of some data was set, or raised on purpose.
+    Budget {
+        /// When.
+        at: String,
+        /// Which data.
+        dataset: String,
+        /// What everybody may spend together.
+        limit: Cap,
+        /// What each recipient may spend.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        each: Option<Cap>,
+    },
+    /// What was answered for a price. It is published, so it may be kept.
+    Answered {
+        /// Number of the entry with the price.
+        spent: u64,
+        /// When.
+        at: String,
+        /// Name of the file with the answer, as JSON.
+        answer: String,
     },
     /// Nobody has the release any more, or ever had it.
     Withdrawn {
@@ -73,7 +107,8 @@ impl Entry {
             Entry::Intent(_) | Entry::Added(_) => Some(number),
             Entry::Released { intent, .. } | Entry::Abandoned { intent, .. } => Some(*intent),
             Entry::Withdrawn { release, .. } => Some(*release),
-            Entry::Opened { .. } | Entry::Spent { .. } => None,
+            Entry::Opened { .. } | Entry::Spent { .. } | Entry::Data { .. } => None,
+            Entry::Budget { .. } | Entry::Answered { .. } => None,
         }
     }
 }

@@ -2,12 +2,13 @@
 //! publishes.
 
 use super::entry::Row;
+use super::private;
 use super::store::{RESTORE, Store, VERSION, held, lost, other_version, overtaken, wait_for};
 use crate::durable;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use scumble::problem::{Problem, Problems};
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,7 +45,10 @@ impl Sqlite {
             }
         }
         if make {
-            durable::create_folders(&folder.join("kept")).map_err(|e| {
+            let made = private::make_folder(&folder.join("kept"))
+                // SQLite gives its journals the permissions of the database.
+                .and_then(|()| private::writing().open(&path).map(drop));
+            made.map_err(|e| {
                 Problem::new(format!("the ledger `{}` cannot be written: {}", folder.display(), crate::describe(&e)))
                     .hint("say where it should be with `ledger` in the policy or `--ledger`")
             })?;
@@ -181,7 +185,7 @@ impl Store for Sqlite {
             return Ok(());
         }
         let path = self.unnamed(hash);
-        let written = durable::write(&path, bytes).and_then(|()| durable::sync_folder(&self.folder.join("kept")));
+        let written = private::write(&path, bytes).and_then(|()| durable::sync_folder(&self.folder.join("kept")));
         written.map_err(|e| {
             let _ = fs::remove_file(&path);
             Problem::new(format!("the ledger `{}` cannot be written: {}", self.name(), crate::describe(&e))).into()
@@ -224,7 +228,7 @@ impl Store for Sqlite {
 impl Sqlite {
     fn lock_file(&self) -> Result<File, Problems> {
         let path = self.folder.join("lock");
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(|e| {
+        private::writing().open(&path).map_err(|e| {
             Problem::new(format!("the ledger `{}` cannot be locked: {}", self.name(), crate::describe(&e))).into()
         })
     }

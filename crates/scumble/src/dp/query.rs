@@ -329,6 +329,10 @@ pub const GROUPS: usize = 1_000_000;
 /// So many places of quantiles are looked at, at most.
 const PLACES: usize = 100_000_000;
 
+/// The grid of a quantile has so many places at most where keys are not public. How many groups there are is not known
+/// before it is paid, and may not be told: a limit on both together could only be checked on the data.
+const PLACES_OF_A_GROUP: usize = 2_000;
+
 impl Question {
     /// Gives it a price and noise to match, or says why it cannot have one.
     pub fn plan(mut self, price: &Price, queries: &Queries) -> Result<Plan, Problems> {
@@ -403,6 +407,15 @@ impl Question {
             wrong(
                 format!("quantiles of {groups} groups on a grid of {grid} numbers take too long"),
                 "group by fewer keys, or give the column a larger `unit`",
+            );
+        }
+        if unknown && grid > PLACES_OF_A_GROUP {
+            wrong(
+                format!(
+                    "quantiles of groups whose keys are not public need a grid of at most {PLACES_OF_A_GROUP} numbers, not \
+                     {grid}: how many groups there are is not known before it is paid"
+                ),
+                "give the column a larger `unit` or narrower `bounds`, or list the keys under [queries.columns]",
             );
         }
         if self.measures.contains(&Measure::Persons) && queries.person.is_none() {

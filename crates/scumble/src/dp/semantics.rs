@@ -15,6 +15,27 @@
 //! | ε | at most tanh(ε/2): the odds form | never |
 //! | (ε, δ) | at most e^3ε − 1 + 2√δ, but with probability δ′ (Theorem 16) | ε ≥ (ln 2)/3 |
 //!
+//! # What is believed after many answers
+//!
+//! [`rise`] bounds how far a belief of one half may rise by everything that was answered for a list of prices. Somebody
+//! compares two values of a person, all else fixed; the data sets differ by one record removed and one added, so ε counts
+//! twice and ρ four times. Of three bounds on the logarithm L of the odds the smallest counts:
+//!
+//! | prices | L is at most | but with probability |
+//! | --- | --- | --- |
+//! | without Gaussian noise | 2 Σ ε | 0 |
+//! | any | min over α of 4αρ + ln(J/η)/(α − 1), ρ the sum of all | η |
+//! | any | the first for prices without Gaussian noise, plus the second for the others | η |
+//!
+//! Converting ρ to an ε at a δ and using the first line would be wrong: beyond that ε there is no bound, and with a large δ
+//! it is often exceeded. In the second line α is one of J orders that are fixed beforehand, each with η/J, so that the bound
+//! holds also for prices that were chosen after seeing earlier answers (Ville's inequality for the supermartingale
+//! e^((α−1)L − 4α(α−1)ρ)). Prices with a δ of their own, such as keys that are not public, promise nothing with a
+//! probability of δ: s = Σ (1 + e^ε)δ for two neighbours. An adversary who saw whether that happened would keep the bound
+//! when it did not; she does not see it, so her belief rises by at most √s more but with probability 3√s (Markov).
+//!
+//! # Odds
+//!
 //! The odds form: between the games every posterior odds changes by at most the factor e^2ε, because likelihoods change by
 //! at most e^±ε; and odds that change by at most r move a probability by at most (√r − 1)/(√r + 1). Seen from one person
 //! whose value is a or b, all else fixed: posterior odds are at most e^ε times prior odds where neighbours replace a record,
@@ -31,8 +52,10 @@
 //! # Reference
 //!
 //! Ganta, Kasiviswanathan, Smith, *Composition attacks and auxiliary information in data privacy*, KDD 2008;
-//! Kasiviswanathan, Smith, *On the semantics of differential privacy*, Journal of Privacy and Confidentiality 2014.
+//! Kasiviswanathan, Smith, *On the semantics of differential privacy*, Journal of Privacy and Confidentiality 2014; Bun,
+//! Steinke, *Concentrated differential privacy*, 2016; Whitehouse, Ramdas, Rogers, Wu, *Fully adaptive composition*, 2023.
 
+use super::accountant::Spend;
 use crate::exact::Fraction;
 
 /// A bound on a distance between 0 and 1.
@@ -79,6 +102,54 @@ pub fn posterior_at_most(prior: f64, epsilon: f64, add_or_remove: bool) -> f64 {
         return if prior > 0.0 { 1.0 } else { 0.0 };
     }
     prior * factor / (prior * factor + 1.0 - prior)
+}
+
+/// How far a belief of one half may rise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rise {
+    /// The largest probability afterwards.
+    pub at_most: f64,
+    /// The probability with which it may rise further.
+    pub failing: f64,
+    /// Which bound it is: `basic`, `zcdp`, or `basic and zcdp`.
+    pub by: &'static str,
+}
+
+/// How far a belief of one half in something about a person may rise by everything that was answered for these prices, in
+/// any order and however they were chosen. Bounds that hold only with a probability may fail with `failing`.
+pub fn rise(spends: &[Spend], failing: f64) -> Rise {
+    let gaussian = |s: &&Spend| matches!(s, Spend::Gaussian { .. });
+    let sum = |of: fn(&Spend) -> Fraction, some: &[&Spend]| {
+        some.iter().fold(Fraction::whole(0), |sum, s| sum.plus(&of(s))).to_f64()
+    };
+    let (noisy, others): (Vec<&Spend>, Vec<&Spend>) = spends.iter().partition(gaussian);
+    let basic = 2.0 * sum(Spend::epsilon, &others);
+    let all = zcdp_odds(sum(Spend::rho, &spends.iter().collect::<Vec<_>>()), failing / 2.0);
+    let (odds, failing, by) = if noisy.is_empty() {
+        if basic <= all { (basic, 0.0, "basic") } else { (all, failing, "zcdp") }
+    } else {
+        let mixed = basic + zcdp_odds(sum(Spend::rho, &noisy), failing / 2.0);
+        if mixed < all { (mixed, failing, "basic and zcdp") } else { (all, failing, "zcdp") }
+    };
+    let slack = spends.iter().map(|s| (1.0 + s.epsilon().to_f64().exp()) * s.slack().to_f64()).sum::<f64>().sqrt();
+    // The sums above are wrong by less than one part in 10¹².
+    let belief = 1.0 / (1.0 + (-odds * (1.0 + 1e-11)).exp()) + slack;
+    Rise { at_most: belief.min(1.0), failing: (failing + 3.0 * slack).min(1.0), by }
+}
+
+/// The logarithm of the odds that ρ allows where a record is replaced, but with probability η: the best of orders that are
+/// fixed beforehand.
+fn zcdp_odds(rho: f64, failing: f64) -> f64 {
+    const ORDERS: std::ops::RangeInclusive<i32> = -4..=24;
+    if rho == 0.0 {
+        return 0.0;
+    }
+    let log = (ORDERS.count() as f64 / failing).ln();
+    let at = |exponent: i32| {
+        let less_one = 2f64.powi(exponent);
+        (1.0 + less_one) * 4.0 * rho + log / less_one
+    };
+    ORDERS.map(at).fold(f64::INFINITY, f64::min)
 }
 
 /// Statistical difference of two distributions over the same outcomes.
