@@ -8,6 +8,7 @@ mod ledger;
 mod reproduce;
 mod show;
 mod taxonomy;
+mod terminal;
 mod watch;
 
 use clap::{Parser, Subcommand};
@@ -326,26 +327,40 @@ fn main() -> ExitCode {
     let json = arguments.json;
     match run(arguments.command) {
         Ok(answer) => {
-            if json {
-                show::print(&format!("{:#}\n", answer.json));
-            } else {
-                show::print(&answer.text);
+            let printed = if json { terminal::print_json(&answer.json) } else { terminal::print(&answer.text) };
+            match printed {
+                Err(e) => {
+                    terminal::problems(&not_printed(&e, &answer.json));
+                    ExitCode::from(2)
+                }
+                Ok(()) if answer.yes => ExitCode::SUCCESS,
+                Ok(()) => ExitCode::from(1),
             }
-            if answer.yes { ExitCode::SUCCESS } else { ExitCode::from(1) }
         }
         Err(problems) => {
             if json {
                 let list: Vec<_> =
                     problems.0.iter().map(|p| serde_json::json!({ "message": p.message, "hint": p.hint })).collect();
-                show::print(&format!(
-                    "{:#}\n",
-                    serde_json::json!({ "version": 1, "outcome": "failed", "problems": list })
-                ));
+                let failed = serde_json::json!({ "version": 1, "outcome": "failed", "problems": list });
+                // The problems follow on standard error in any case.
+                let _ = terminal::print_json(&failed);
             }
-            show::problems(&problems);
+            terminal::problems(&problems);
             ExitCode::from(2)
         }
     }
+}
+
+/// The answer could not be written to standard output. One that was paid for is not lost.
+fn not_printed(e: &std::io::Error, answer: &serde_json::Value) -> Problems {
+    let problem = Problem::new(format!("the answer cannot be written: {}", scumble_io::describe(e)));
+    match answer["recorded"].as_u64().filter(|_| answer["outcome"] == "answered") {
+        Some(entry) => {
+            problem.hint(format!("it is paid and recorded: `scumble ledger answer {entry}` prints it again"))
+        }
+        None => problem,
+    }
+    .into()
 }
 
 fn to_json(answer: &impl serde::Serialize) -> Result<serde_json::Value, Problems> {

@@ -1,7 +1,8 @@
 //! Answers as text for a person.
 
+use crate::terminal::one_line;
 use scumble::exact::Ratio;
-use scumble::problem::{Problem, Problems};
+use scumble::problem::Problem;
 use scumble_io::answer::{Exposure, Groups, Limits, Model, Number, Passage, Published, Reason, Remedy, Witness};
 use scumble_io::check::Checked;
 use scumble_io::compare::{Compared, Row};
@@ -11,21 +12,8 @@ use scumble_io::inspect::{Inspection, SinglingOut};
 use scumble_io::load::{Loaded, Made};
 use scumble_io::query::Answered;
 use scumble_io::release::verify::Verified;
+use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::Write as _;
-
-/// Prints to standard output. A reader that closed the pipe early got what it wanted.
-pub fn print(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-}
-
-/// Prints problems to standard error.
-pub fn problems(problems: &Problems) {
-    let mut err = std::io::stderr().lock();
-    for problem in &problems.0 {
-        let _ = writeln!(err, "error: {problem}");
-    }
-}
 
 /// 1234567 as 1 234 567.
 pub fn grouped(n: u64) -> String {
@@ -75,10 +63,12 @@ pub fn estimated(a: &Estimated) -> String {
 /// Rows with aligned columns; the last column is not padded.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    // A line end in a value would begin a line that nobody wrote.
+    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut out = String::new();
-    for row in rows {
+    for row in &rows {
         let mut line = String::from("  ");
         for (cell, w) in row.iter().zip(&widths) {
             let _ = write!(line, "{cell}{}  ", " ".repeat(w - cell.chars().count()));

@@ -43,7 +43,7 @@ impl Watcher for Terminal {
     }
 
     fn note(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| eprintln!("{}", crate::terminal::one_line(text)));
     }
 }
 
