@@ -68,36 +68,45 @@ impl Taxonomy {
     /// Where a leaf is not published something else stands in its place, `(other Africa)`.
     pub fn rows_of(&self, published: impl IntoIterator<Item = Run>) -> Vec<Vec<String>> {
         let shown: BTreeSet<Shown> = published.into_iter().flat_map(|run| self.shown(run)).collect();
-        let mut codes: BTreeSet<u32> = BTreeSet::new();
+        // A leaf, and the lowest level at which its ancestors are told.
+        let mut lines: BTreeSet<(u32, usize)> = BTreeSet::new();
         for of in &shown {
             if self.is_ordered() {
-                codes.extend([of.run.first, of.run.last]);
+                // The order of the lines counts, so both ends of every run stand at their places.
+                lines.extend([of.run.first, of.run.last].map(|code| (code, self.lowest_shown(code, &shown))));
+            } else if of.level == 0 {
+                lines.insert((of.run.first, 0));
+            } else {
+                lines.extend(apart(of.run, &shown).map(|code| (code, of.level)));
             }
-            codes.extend(apart(of.run, &shown));
         }
-        codes.retain(|&code| (code as usize) < self.real());
         let mut stand_ins: HashMap<String, usize> = HashMap::new();
-        let mut rows = Vec::with_capacity(codes.len());
-        for code in codes {
-            let is_shown = |&level: &usize| {
-                let node = self.at_level(code, level);
-                shown.iter().any(|of| of.level <= level && node.covers(of.run))
-            };
+        let mut rows = Vec::with_capacity(lines.len());
+        for (code, lowest) in lines.into_iter().filter(|(code, _)| (*code as usize) < self.real()) {
             let mut row = self.row(code);
-            let lowest = (0..=self.levels()).find(is_shown).unwrap_or(self.levels());
+            if lowest == 0 {
+                rows.push(row);
+                continue;
+            }
             // Two of them, because a node over one leaf would be called by the leaf.
-            for _ in 0..2 * usize::from(lowest > 0) {
+            for _ in 0..2 {
                 let number = stand_ins.entry(row[lowest].clone()).or_default();
                 *number += 1;
                 let text = self.stand_in(&row[lowest], *number);
                 row[..lowest].fill(text);
                 rows.push(row.clone());
             }
-            if lowest == 0 {
-                rows.push(row);
-            }
         }
         rows
+    }
+
+    /// The lowest level at which a leaf is in a node that is shown, or that stands above one.
+    fn lowest_shown(&self, code: u32, shown: &BTreeSet<Shown>) -> usize {
+        let is_shown = |&level: &usize| {
+            let node = self.at_level(code, level);
+            shown.iter().any(|of| of.level <= level && node.covers(of.run))
+        };
+        (0..=self.levels()).find(is_shown).unwrap_or(self.levels())
     }
 
     /// The nodes that the label of a run names: itself, or the ends of a range.
