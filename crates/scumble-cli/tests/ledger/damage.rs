@@ -142,8 +142,6 @@ fn an_older_copy_of_the_database_costs_no_files() {
     let old = fs::read(place.path("ledger/ledger.sqlite")).expect("the database");
     // Other people, so that other files are kept.
     place.put("data.csv", fs::read_to_string(place.path("data.csv")).expect("the extract").replace('P', "Q"));
-    let policy = fs::read_to_string(place.path("policy.toml")).expect("the policy");
-    place.put("policy.toml", format!("{policy}\n[history]\nmeant = ['new-people']\n"));
     place.expect(0, &["publish", "policy.toml", "--to", "out/b"]);
     let new = fs::read(place.path("ledger/ledger.sqlite")).expect("the database");
     place.put("ledger/ledger.sqlite", old);
