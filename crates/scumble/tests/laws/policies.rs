@@ -64,7 +64,7 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
     ("North = [\"A\", \"B\"]", "North = 1979-05-27", &["nested"]),
     ("income = \"sensitive\"", "income = \"sensitive\"\nheight = \"quasi-identifier\"", &["`height`", "no taxonomy"]),
     ("note = \"insensitive\"", "note = \"insensitiv\"", &["`note`", "unknown role", "insensitive"]),
-    ("k = 5", "k = 0", &["`k`", "at least 1", "`0`"]),
+    ("k = 5", "k = 0", &["`k`", "from 1 to", "`0`"]),
     ("[\"age\", \"zip\"]", "[\"age\", \"zap\"]", &["`zap`", "no quasi-identifier", "zip"]),
     ("l = 2.5", "l = \"many\"", &["`l`", "`many`"]),
     ("attribute = \"disease\"", "atribute = \"disease\"", &["atribute", "attribute"]),
@@ -242,4 +242,39 @@ fn a_fraction_has_one_bar() {
     assert_eq!(scumble::exact::Ratio::parse("1/2/3"), None);
     let long = vec!["1"; 200_000].join("/");
     assert_eq!(messages(&RIGHT.replace("t = 0.2", &format!("t = \"{long}\""))).len(), 1);
+}
+
+/// A policy about one sensitive column, with a model of every name that is about all of them together.
+#[test]
+fn without_the_last_sensitive_column_no_model_is_left_about_it() {
+    let text = "source = \"d.csv\"\n[attributes]\nage = { role = \"quasi-identifier\", taxonomy = { intervals = [5] } }\n\
+                illness = \"sensitive\"\nwish = \"guard\"\n[[models]]\nname = \"k-anonymity\"\nk = 2\n[[models]]\n\
+                name = \"multi-attribute-l-diversity\"\nl = 2\n[[models]]\nname = \"distinct-l-diversity\"\nl = 2\n\
+                [algorithm]\nname = \"mondrian\"\n[release]\nto = \"r\"\n";
+    let mut policy = Policy::parse("policy.toml", text).unwrap_or_else(|p| panic!("{p}"));
+    assert!(policy.joins_sensitive() && policy.without("illness"));
+    assert!(!policy.joins_sensitive());
+    assert_eq!(policy.requirements.iter().map(|r| r.name).collect::<Vec<_>>(), ["k-anonymity"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+
+    /// What no sensitive attribute says together is one combination of every row, and no algorithm trips over it.
+    #[test]
+    fn nothing_sensitive_together_is_one_value(case in super::cases::cases(12)) {
+        let quasi = case.table.quasi.clone();
+        let records = case.records[..quasi.len()].to_vec();
+        let (mut table, _) = scumble::table::Table::collapse(quasi, Vec::new(), records);
+        table.join_sensitive();
+        prop_assert_eq!(&table.sensitive_codes, &vec![vec![0; table.rows()]]);
+        let goal = [super::cases::k_anonymity(2)];
+        for entry in scumble::catalogue::ALGORITHMS {
+            for given in super::cases::combinations(entry.parameters, &[1]) {
+                if let Some(algorithm) = super::cases::algorithm(entry, &given) {
+                    let _ = scumble::publish::make(&table, algorithm.as_ref(), &goal, 1, &|_, _| true);
+                }
+            }
+        }
+    }
 }
