@@ -4,6 +4,7 @@
 //! the same as in another release, to whoever has the key, and nothing else to anybody.
 
 use super::key::Pseudonym;
+use crate::guard::guarded;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{
@@ -423,9 +424,13 @@ fn to_parquet(columns: Vec<(&str, ArrayRef)>) -> Result<Vec<u8>, Problems> {
 }
 
 fn from_parquet(bytes: Vec<u8>, columns: RangeInclusive<usize>) -> Result<Vec<RecordBatch>, Problems> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(|_| damaged())?;
-    let reader = reader.with_batch_size(1 << 16).build().map_err(|_| damaged())?;
-    let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().map_err(|_| damaged())?;
+    // A damaged file may make the library panic.
+    let batches: Vec<RecordBatch> = guarded(|| {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(|_| damaged())?;
+        let reader = reader.with_batch_size(1 << 16).build().map_err(|_| damaged())?;
+        reader.collect::<Result<_, _>>().map_err(|_| damaged())
+    })
+    .unwrap_or_else(|_| Err(damaged()))?;
     if batches.iter().any(|b| !columns.contains(&b.num_columns())) {
         return Err(damaged());
     }
