@@ -18,6 +18,58 @@
 //! - [`risk`]: re-identification risk, [`uniqueness`]: uniques of the population, estimated,
 //!   [`perturb`]: values changed before anything else, [`exact`]: the arithmetic of verdicts,
 //!   [`picture`]: a partitioning drawn.
+//!
+//! # Example
+//!
+//! Six records, two quasi-identifiers, 3-anonymity:
+//!
+//! ```
+//! use scumble::encode::encode;
+//! use scumble::policy::Policy;
+//! use scumble::publish::{Outcome, make};
+//! use scumble::table::{Attribute, Table};
+//!
+//! let policy = Policy::parse(
+//!     "policy.toml",
+//!     r#"
+//!     source = "patients.csv"
+//!     [attributes]
+//!     zip = { role = "quasi-identifier", taxonomy = { prefix = true } }
+//!     sex = { role = "quasi-identifier", taxonomy = { flat = true } }
+//!     disease = "sensitive"
+//!     [[models]]
+//!     name = "k-anonymity"
+//!     k = 3
+//!     [algorithm]
+//!     name = "mondrian"
+//!     [release]
+//!     to = "release"
+//!     "#,
+//! )?;
+//! let columns = [
+//!     ("zip", ["43101", "43102", "43102", "52001", "52001", "52009"]),
+//!     ("sex", ["F", "M", "F", "F", "M", "M"]),
+//!     ("disease", ["flu", "cold", "flu", "asthma", "flu", "cold"]),
+//! ];
+//! let (mut attributes, mut codes) = (Vec::new(), Vec::new());
+//! for (column, texts) in &columns {
+//!     let said = policy.attributes.iter().find(|a| a.name == *column).expect("every column has a role");
+//!     let rule = said.taxonomy.clone().unwrap_or(scumble::taxonomy::Rule::Flat);
+//!     let (taxonomy, leaves) = encode(column, &rule, None, texts, &policy.missing)?;
+//!     attributes.push(Attribute::new(column, taxonomy));
+//!     codes.push(leaves);
+//! }
+//! let sensitive = attributes.split_off(2);
+//! let (table, _) = Table::collapse(attributes, sensitive, codes);
+//!
+//! let Outcome::Made(made) = make(&table, &*policy.algorithm.algorithm, &policy.requirements, 1, &|_, _| true) else {
+//!     panic!("3-anonymity can be had of six records");
+//! };
+//! let labels: Vec<_> = made.release.classes.iter().map(|class| made.release.labels(class)).collect();
+//! assert_eq!(labels, [["4310*", "*"], ["5200*", "*"]]);
+//! assert!(made.judgements.iter().all(|judgement| judgement.holds));
+//! # Ok::<(), scumble::problem::Problems>(())
+//! ```
 
 pub mod algorithm;
 pub mod attack;
