@@ -85,6 +85,7 @@ fn published(folder: &Path, format: &str) -> PathBuf {
     let (utility, gate) = (&answer.utility, &answer.gate);
     let job = Job { policy, extract, made, expected: read, utility, gate, id: None, options: &options };
     let target = folder.join("release");
+    std::fs::create_dir(&target).expect("a temporary folder is writable");
     job.write(&target, 1, &mut clock).unwrap_or_else(|e| panic!("{e}"));
     target
 }
