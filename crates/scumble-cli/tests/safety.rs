@@ -288,12 +288,14 @@ fn an_interrupt_leaves_all_or_nothing() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_removed_by_the_next() {
+fn what_a_killed_run_left_is_put_right_by_the_next() {
     let place = Place::new(&people(1_000), &policy("identifier", ""));
-    fs::create_dir_all(place.path("out/.release.partial-1/taxonomies")).expect("a folder");
-    fs::create_dir_all(place.path("out/.release.replaced")).expect("a folder");
-    place.put("out/.release.replaced/data.csv", "old");
     place.expect(0, &["publish", "policy.toml"]);
+    // As if a run with `--replace` had been killed between its two renames, and another one while it wrote.
+    fs::rename(place.path("out/release"), place.path("out/.release.replaced")).expect("a folder");
+    fs::create_dir_all(place.path("out/.release.partial-1/taxonomies")).expect("a folder");
+    place.expect(2, &["publish", "policy.toml"]);
+    assert!(place.path("out/release/data.csv").is_file(), "the old release is back");
     place.expect(0, &["publish", "policy.toml", "--replace"]);
     assert!(!place.everything().iter().any(|n| n.contains(".release")), "{:?}", place.everything());
 }
@@ -572,11 +574,13 @@ fn cells(line: &str) -> Vec<String> {
 }
 
 fn covers(published: &str, value: &str) -> bool {
-    if let Some((low, high)) =
-        published.strip_prefix('[').and_then(|p| p.strip_suffix(']')).and_then(|p| p.split_once(", "))
-    {
-        let number = |t: &str| t.parse::<i64>().expect("a number");
-        return (number(low)..=number(high)).contains(&number(value));
+    let number = |t: &str| t.parse::<i64>().expect("a number");
+    if let Some((low, high)) = published.strip_prefix('[').and_then(|p| p.split_once(", ")) {
+        let value = number(value);
+        return match high.strip_suffix(']') {
+            Some(high) => (number(low)..=number(high)).contains(&value),
+            None => (number(low)..number(high.trim_end_matches(')'))).contains(&value),
+        };
     }
     published == value || (published.ends_with('*') && value.starts_with(published.trim_end_matches('*')))
 }
