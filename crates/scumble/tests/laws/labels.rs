@@ -80,8 +80,11 @@ fn kind(column: usize, label: &str) -> Option<&'static str> {
     }
 }
 
+/// The published rows, and the distinct labels of each column.
+type Published = (Vec<Vec<String>>, Vec<BTreeSet<String>>);
+
 /// What an algorithm publishes in each column; nothing if it refuses, or shows representatives.
-fn published(name: &str, people: &[Person], k: u64) -> Option<(Vec<Vec<String>>, Vec<BTreeSet<String>>)> {
+fn published(name: &str, people: &[Person], k: u64) -> Option<Published> {
     let entry = ALGORITHMS.iter().find(|e| e.name == name).expect("is in the catalogue");
     let table = table(people);
     // What must be given is drawn, everything else is as by default.
