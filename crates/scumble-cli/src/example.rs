@@ -782,10 +782,11 @@ ssn            = { role = "identifier", person = true }   # person: rows with th
 zip            = { role = "quasi-identifier", taxonomy = { prefix = true } }               # 43101, 4310*, 431**, ...
 birth_date     = { role = "quasi-identifier", taxonomy = { dates = ["month", "quarter", "year", "decade"] } }
 sex            = { role = "quasi-identifier", taxonomy = { flat = true } }                 # F or M, or not told
-nationality    = { role = "quasi-identifier", taxonomy = "taxonomies/nationality.csv" }    # country, region, continent
-occupation     = { role = "quasi-identifier", taxonomy = "taxonomies/occupation.csv" }     # occupation, sector
+# public: everybody has these lists of codes. Without it only the part that is published goes with the release.
+nationality    = { role = "quasi-identifier", taxonomy = { file = "taxonomies/nationality.csv", public = true } } # country, region, continent
+occupation     = { role = "quasi-identifier", taxonomy = { file = "taxonomies/occupation.csv", public = true } } # occupation, sector
 admission_date = { role = "quasi-identifier", taxonomy = { dates = ["month", "quarter"] } }
-diagnosis      = { role = "sensitive", taxonomy = "taxonomies/diagnosis.csv" }             # ICD-10 category
+diagnosis      = { role = "sensitive", taxonomy = { file = "taxonomies/diagnosis.csv", public = true } } # ICD-10 category
 
 # Length of stay looks harmless and is not. Colleagues and neighbours know how long somebody was away, so an exact
 # number of days helps to pick out the row; and four weeks point to psychiatry, three days to a delivery. As a
@@ -872,10 +873,10 @@ ssn            = { role = "identifier", person = true }   # the same person has 
 zip            = { role = "quasi-identifier", taxonomy = { prefix = true } }
 birth_date     = { role = "quasi-identifier", taxonomy = { dates = ["month", "quarter", "year", "decade"] } }
 sex            = { role = "quasi-identifier", taxonomy = { flat = true } }
-nationality    = { role = "quasi-identifier", taxonomy = "taxonomies/nationality.csv" }
-occupation     = { role = "quasi-identifier", taxonomy = "taxonomies/occupation.csv" }
+nationality    = { role = "quasi-identifier", taxonomy = { file = "taxonomies/nationality.csv", public = true } }
+occupation     = { role = "quasi-identifier", taxonomy = { file = "taxonomies/occupation.csv", public = true } }
 admission_date = { role = "quasi-identifier", taxonomy = { dates = ["month", "quarter"] } }
-diagnosis      = { role = "sensitive", taxonomy = "taxonomies/diagnosis.csv" }
+diagnosis      = { role = "sensitive", taxonomy = { file = "taxonomies/diagnosis.csv", public = true } }
 length_of_stay = { role = "quasi-identifier", taxonomy = { intervals = [7, 14, 28] } }
 cost           = { role = "identifier" }                  # dropped: it tells the diagnosis
 
@@ -912,9 +913,9 @@ zip            = { role = "quasi-identifier", taxonomy = { prefix = true } }
 birth_date     = { role = "quasi-identifier", taxonomy = { dates = ["month", "quarter", "year", "decade"] } }
 sex            = { role = "quasi-identifier", taxonomy = { flat = true } }
 nationality    = { role = "identifier" }     # dropped: most countries have few people here, who would stand out
-occupation     = { role = "quasi-identifier", taxonomy = "taxonomies/occupation.csv" }
+occupation     = { role = "quasi-identifier", taxonomy = { file = "taxonomies/occupation.csv", public = true } }
 admission_date = { role = "quasi-identifier", taxonomy = { dates = ["month", "quarter"] } }
-diagnosis      = { role = "sensitive", taxonomy = "taxonomies/diagnosis.csv" }
+diagnosis      = { role = "sensitive", taxonomy = { file = "taxonomies/diagnosis.csv", public = true } }
 length_of_stay = { role = "identifier" }     # dropped: it follows the diagnosis, which is what t-closeness is to hide
 cost           = { role = "identifier" }     # dropped: it tells the diagnosis
 
