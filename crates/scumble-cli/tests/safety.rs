@@ -610,6 +610,32 @@ fn every_record_keeps_its_own_cells() {
     }
 }
 
+/// A file that is shipped in part still says what lies between the ends of a range.
+#[test]
+fn ranges_of_an_ordered_file_are_understood() {
+    let tree = "n1;North;*\nn2;North;*\nn3;North;*\ns1;South;*\ns2;South;*\ne1;East;*\n";
+    for rows in
+        ["e1,flu\ns2,hiv\nn2,cold\nn1,flu\n", "e1,flu\ns2,hiv\nn2,cold\nn3,flu\n", "n1,flu\ns1,hiv\ns2,cold\ne1,flu\n"]
+    {
+        for algorithm in ["mondrian", "local"] {
+            let policy = format!(
+                "source = \"data.csv\"\nledger = false\n[attributes]\n\
+                 tree = {{ role = \"quasi-identifier\", taxonomy = {{ file = \"tree.csv\", ordered = true }} }}\n\
+                 dis = \"sensitive\"\n[[models]]\nname = \"k-anonymity\"\nk = 2\n\
+                 [algorithm]\nname = \"{algorithm}\"\n[release]\nto = \"out/release\"\n"
+            );
+            let place = Place::new(&format!("tree,dis\n{rows}"), &policy);
+            place.put("tree.csv", tree);
+            place.expect(0, &["publish", "policy.toml"]);
+            place.expect(0, &["check", "out/release"]);
+            let shipped = place.read("out/release/taxonomies/tree.csv");
+            let shown = place.read("out/release/data.csv");
+            let unpublished = ["n1", "n2", "n3", "s1", "s2", "e1"].into_iter().filter(|leaf| !shown.contains(leaf));
+            unpublished.for_each(|leaf| assert!(!shipped.contains(leaf), "{leaf}: {shipped}"));
+        }
+    }
+}
+
 // Parquet and Arrow.
 
 fn batch() -> RecordBatch {

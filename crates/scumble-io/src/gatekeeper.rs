@@ -185,6 +185,7 @@ impl Gatekeeper {
             history: &policy.history,
             persons,
             attributes: each.map(|((a, values), tags)| (a.name.as_str(), values, &tags[..])).collect(),
+            others: other_columns(extract),
             people: &people,
             show_values,
         };
@@ -621,6 +622,16 @@ fn release_id(entries: usize, policy: &str, seeded: bool) -> Result<String, Prob
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes).map_err(|e| Problem::new(format!("the system gives no randomness: {e}")))?;
     Ok(hex(&bytes))
+}
+
+/// Every published column that is not sensitive, with the values that it may show.
+fn other_columns(extract: &Extract) -> Vec<(&str, BTreeSet<&str>)> {
+    let quasi = extract.table.quasi.iter().map(|a| {
+        let leaves = (0..a.taxonomy.leaves() as u32).map(|code| a.taxonomy.leaf(code));
+        (a.name.as_str(), leaves.filter(|leaf| !leaf.is_empty()).collect())
+    });
+    let plain = extract.plain.iter().map(|c| (c.name.as_str(), c.values.iter().filter(|v| !v.is_empty()).collect()));
+    quasi.chain(plain).collect()
 }
 
 /// A release is called by the name of its folder.

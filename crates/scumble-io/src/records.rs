@@ -234,8 +234,15 @@ pub fn answer(place: &Whereabouts, entry: u64) -> Result<serde_json::Value, Prob
 
 /// A release by its name, the last one of that name; or by the number of any entry about it.
 fn find(ledger: &Ledger, which: &str) -> Result<Recorded, Problems> {
-    if let Some(found) = ledger.releases().iter().rev().find(|r| r.described.name == which) {
-        return Ok(found.clone());
+    let named: Vec<&Recorded> = ledger.releases().iter().filter(|r| r.described.name == which).collect();
+    let counting: Vec<&Recorded> = named.iter().copied().filter(|r| r.standing.counts()).collect();
+    if counting.len() > 1 {
+        let numbers: Vec<String> = counting.iter().map(|r| r.number.to_string()).collect();
+        let message = format!("the ledger `{}` has {} releases `{which}`", ledger.name(), counting.len());
+        return Err(Problem::new(message).hint(format!("name one by its entry: {}", numbers.join(", "))).into());
+    }
+    if let Some(found) = counting.first().or(named.last()) {
+        return Ok((*found).clone());
     }
     if let Some(row) = which.parse().ok().and_then(|number| ledger.row(number)) {
         let about = row.entry().ok().and_then(|entry| entry.about(row.number));

@@ -50,6 +50,8 @@ pub struct Gate {
     /// The same by attribute, where `posterior` is not given: what the policy's models promise ([`Gate::promise`]). It
     /// limits what releases tell together, so a belief that the new release allows alone does not break it.
     pub promised: BTreeMap<String, Ratio>,
+    /// The default limit for attributes that the policy does not publish as sensitive and an earlier release protected.
+    pub protected_before: Option<Ratio>,
     /// For a confidence: the share of the release's people of whom an intersection may reach it.
     pub pvp: Vec<(Ratio, Ratio)>,
     /// The ε that randomized responses about one person's value may add up to, those of a single release included. Without
@@ -78,6 +80,7 @@ impl Default for Gate {
             candidates: None,
             posterior: None,
             promised: BTreeMap::new(),
+            protected_before: None,
             pvp: Vec::new(),
             response_epsilon: None,
             panel: vec![Panelist::Intersection, Panelist::MaximumEntropy, Panelist::Worlds],
@@ -100,10 +103,12 @@ pub struct Limit {
 
 impl Gate {
     /// Derives the default limit of every sensitive attribute from the policy's models: a half, or the belief that a model
-    /// allows itself if that is more. An attribute that no model protects has none, because nothing was promised.
+    /// allows itself if that is more. A sensitive attribute that no model protects has none, because nothing was promised; one
+    /// that only earlier releases protected keeps a half, so that dropping a column drops no protection.
     pub(crate) fn promise(&mut self, attributes: &[&str], requirements: &[Requirement]) {
         // Up to a half, a value is not more likely than all others together.
         let even = Ratio::new(1, 2);
+        self.protected_before = Some(even);
         for (i, name) in attributes.iter().enumerate() {
             let about = |r: &&Requirement| {
                 r.model.promise().concerns == Concern::Sensitive && r.attribute.is_none_or(|attribute| attribute == i)
@@ -112,16 +117,15 @@ impl Gate {
                 let promise = r.model.promise();
                 if promise.belief { promise.required.max(even) } else { even }
             });
-            if let Some(most) = promised.min() {
-                self.promised.insert((*name).to_owned(), most);
-            }
+            self.promised.insert((*name).to_owned(), promised.min().unwrap_or(Ratio::whole(1)));
         }
     }
 
     /// The strongest belief in a value of an attribute that is allowed, if that is limited.
     pub fn limit(&self, attribute: &str) -> Option<Limit> {
         let given = self.posterior.map(|most| Limit { most, given: true });
-        let promised = self.promised.get(attribute).map(|&most| Limit { most, given: false });
+        let promised = self.promised.get(attribute).copied().or(self.protected_before);
+        let promised = promised.map(|most| Limit { most, given: false });
         given.or(promised).filter(|limit| limit.most < Ratio::whole(1))
     }
 }
@@ -172,7 +176,7 @@ pub fn judge(
     definetti: Option<&Strongest>,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Vec<Seen>, Problem> {
-    let who = adversaries(memory, gate.coalitions);
+    let who = adversaries(memory, gate.coalitions, gate.everybody);
     let all = who.len() as u64;
     let look = |(i, adversary): (usize, Adversary)| {
         progress(i as u64, all);

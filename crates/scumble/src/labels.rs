@@ -70,11 +70,12 @@ impl Taxonomy {
         let shown: BTreeSet<Shown> = published.into_iter().flat_map(|run| self.shown(run)).collect();
         // A leaf, and the lowest level at which its ancestors are told.
         let mut lines: BTreeSet<(u32, usize)> = BTreeSet::new();
-        for of in &shown {
-            if self.is_ordered() {
-                // The order of the lines counts, so both ends of every run stand at their places.
-                lines.extend([of.run.first, of.run.last].map(|code| (code, self.lowest_shown(code, &shown))));
-            } else if of.level == 0 {
+        if self.is_ordered() {
+            // A range means what stands between its ends, so every leaf has a line at its place, under its own name or not.
+            lines.extend((0..self.real() as u32).map(|code| (code, self.lowest_shown(code, &shown))));
+        }
+        for of in shown.iter().filter(|_| !self.is_ordered()) {
+            if of.level == 0 {
                 lines.insert((of.run.first, 0));
             } else {
                 lines.extend(apart(of.run, &shown).map(|code| (code, of.level)));
@@ -88,8 +89,9 @@ impl Taxonomy {
                 rows.push(row);
                 continue;
             }
-            // Two of them, because a node over one leaf would be called by the leaf.
-            for _ in 0..2 {
+            // Two of them where nothing else stands beside it, because a node over one leaf would be called by the leaf.
+            let alone = !self.is_ordered() || self.at_level(code, lowest).width() == 1;
+            for _ in 0..if alone { 2 } else { 1 } {
                 let number = stand_ins.entry(row[lowest].clone()).or_default();
                 *number += 1;
                 let text = self.stand_in(&row[lowest], *number);

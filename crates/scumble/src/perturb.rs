@@ -106,13 +106,14 @@ impl Step {
         METHODS[place].name
     }
 
-    /// The parameter as a manifest shows it. Values that are blanked are not listed: that they occur is data.
+    /// The parameter as a manifest shows it. Values that are blanked are neither listed nor counted: that they occur is data,
+    /// and that there is only one of them would tell that all blanked cells are equal.
     pub fn parameter(&self) -> String {
         match self {
             Step::Bottom(d) | Step::Top(d) | Step::Round(d) => Decimal::show(d.mantissa, d.decimals),
             Step::Noise(x) | Step::Swap(x) => x.to_string(),
             Step::Keep(r) => r.to_string(),
-            Step::Blank(values) => format!("{} values", values.len()),
+            Step::Blank(_) => "some values".into(),
         }
     }
 }

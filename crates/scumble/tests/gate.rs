@@ -224,7 +224,7 @@ proptest! {
     fn everybody_who_has_the_new_release_is_an_adversary(case in case()) {
         let memory = case.memory();
         let new = case.releases.len() - 1;
-        let found: BTreeSet<Vec<usize>> = adversaries(&memory, 2).into_iter().map(|a| a.releases).collect();
+        let found: BTreeSet<Vec<usize>> = adversaries(&memory, 2, true).into_iter().map(|a| a.releases).collect();
         let names = ["a", "b", "c"];
         let mut expected = BTreeSet::from([(0..=new).collect::<Vec<usize>>()]);
         for set in 0u32..8 {

@@ -200,3 +200,72 @@ fn elsewhere(place: &Place, name: &str) -> String {
     let text = std::fs::read_to_string(place.path(name)).expect("a policy");
     format!("ledger = \"other\"\n{}", text.replace("to = \"", "to = \"other-"))
 }
+
+/// Two extracts of six people whose groups cross: together four of them are certain.
+const CROSSING: [&str; 2] = [
+    "id,g,D\np1,a,flu\np2,a,hiv\np3,b,flu\np4,b,cold\np5,c,hiv\np6,c,cold\n",
+    "id,g,D\np1,x,flu\np4,x,cold\np5,y,hiv\np6,y,cold\np2,z,hiv\np3,z,flu\n",
+];
+
+/// A policy that publishes the groups as they are.
+fn as_grouped(recipients: &str, column: &str, gate: &str, n: usize) -> String {
+    let g = "g = { role = \"quasi-identifier\", taxonomy = { flat = true } }\n";
+    let model = "[[models]]\nname = \"k-anonymity\"\nk = 1\n[algorithm]\nname = \"lattice\"\n";
+    format!(
+        "source = \"d{n}.csv\"\nrecipients = {recipients}\n[attributes]\n{PERSON}{g}{column}\n{model}{gate}\n\
+         [release]\nto = \"r{n}\"\n"
+    )
+}
+
+/// Whoever was given everything is judged, also where everybody together is only told of.
+#[test]
+fn a_recipient_who_has_everything_is_not_everybody() {
+    let column = "D = \"sensitive\"";
+    let gate = "[gate]\neverybody = false\ncoalitions = 2\nposterior = 1\n";
+    for [first, second] in [["[\"A\"]", "[\"A\"]"], ["[\"A\"]", "[\"B\"]"], ["[]", "[\"A\"]"], ["[\"A\"]", "[]"]] {
+        let place = Place::new("");
+        for (n, (text, recipients)) in CROSSING.iter().zip([first, second]).enumerate() {
+            place.put(&format!("d{n}.csv"), *text);
+            place.put(&format!("p{n}.toml"), as_grouped(recipients, column, gate, n));
+        }
+        place.expect(0, &["publish", "p0.toml"]);
+        let answer = place.answer(1, &["publish", "p1.toml", "--no-remedies"]);
+        assert!(reasons(&answer).iter().any(|r| r.contains("4 people")), "{first} {second}: {answer}");
+    }
+}
+
+/// A protected column does not come back under another name, in whatever role.
+#[test]
+fn a_renamed_column_stays_protected() {
+    let second = "id,g,NAME\np1,x,flu\np2,y,hiv\np3,z,flu\np4,u,cold\np5,v,hiv\np6,w,cold\n";
+    let roles = ["\"insensitive\"", "{ role = \"quasi-identifier\", taxonomy = { flat = true } }"];
+    for name in ["d", "D ", "E"] {
+        for role in roles {
+            let place = Place::new("");
+            place.put("d0.csv", CROSSING[0]);
+            place.put("d1.csv", second.replace("NAME", name));
+            place.put("p0.toml", as_grouped("[]", "D = \"sensitive\"", "", 0));
+            let column = format!("\"{name}\" = {role}");
+            place.put("p1.toml", as_grouped("[]", &column, "", 1));
+            place.expect(0, &["publish", "p0.toml"]);
+            let told = place.expect(2, &["publish", "p1.toml"]);
+            assert!(told.contains("looks like `D` of earlier releases"), "{name} {role}: {told}");
+            // Said to be the same, it is judged as what it is.
+            let map = format!("[history]\ncolumns = {{ \"{name}\" = \"D\" }}\n");
+            place.put("p1.toml", as_grouped("[]", &column, &map, 1));
+            place.expect(1, &["publish", "p1.toml", "--no-remedies"]);
+        }
+    }
+}
+
+/// A name that two releases have does not choose between them.
+#[test]
+fn a_release_is_not_taken_for_another_of_its_name() {
+    let place = Place::new("");
+    place.put("d0.csv", CROSSING[0]);
+    place.put("p0.toml", as_grouped("[]", "D = \"sensitive\"", "", 0));
+    place.expect(0, &["publish", "p0.toml"]);
+    place.expect(0, &["publish", "p0.toml", "--replace"]);
+    let told = place.expect(2, &["ledger", "withdraw", "r0", "--because", "a test"]);
+    assert!(told.contains("2 releases `r0`"), "{told}");
+}

@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The form that spellings of one text have in common: without case, accents, superfluous blanks and leading zeros.
+/// The form that spellings of one text have in common: without case, accents, superfluous blanks, leading zeros and the
+/// trailing zeros of decimals.
 pub(crate) fn fold(text: &str) -> String {
     let mut folded = fold_once(text);
     // A few letters fold to something that can be folded again.
@@ -32,7 +33,18 @@ fn fold_once(text: &str) -> String {
     let plain: String = text.nfkd().filter(|c| !is_combining_mark(*c)).collect();
     // Through capitals, so that `ß` and `SS` are one.
     let folded = plain.to_lowercase().to_uppercase().to_lowercase();
-    without_leading_zeros(&folded.split_whitespace().collect::<Vec<_>>().join(" "))
+    let folded = without_leading_zeros(&folded.split_whitespace().collect::<Vec<_>>().join(" "));
+    without_trailing_zeros(folded)
+}
+
+/// Drops zeros at the end of the decimals of a text that is a number: `10.0` is 10.
+fn without_trailing_zeros(text: String) -> String {
+    let Some((whole, decimals)) = text.split_once('.') else { return text };
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole.trim_start_matches(['+', '-'])) || !digits(decimals) {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Drops zeros at the start of every whole number; those after a decimal point stay.
@@ -71,6 +83,8 @@ pub(crate) struct Comparison<'a> {
     pub persons: &'a Column,
     /// Name, the values that occur, and everybody's tag, of each published sensitive attribute.
     pub attributes: Vec<(&'a str, &'a BTreeSet<String>, &'a [u32])>,
+    /// Name and values of every other column that is published.
+    pub others: Vec<(&'a str, BTreeSet<&'a str>)>,
     pub people: &'a [Pseudonym],
     /// Whether values may be shown.
     pub show_values: bool,
@@ -92,7 +106,7 @@ impl Comparison<'_> {
         let meant = |difference| self.history.meant.contains(&difference);
         let returning = self.people.par_iter().filter(|p| known.binary_search(p).is_ok()).count();
         if returning > 0 && !meant(Difference::NewColumns) {
-            problems.0.extend(self.new_columns());
+            problems.0.extend(self.new_columns().or_else(|| self.renamed_column()));
         }
         let respelt = if meant(Difference::Spelling) { 0 } else { self.respelt_people(&known) };
         if respelt > 0 {
@@ -128,6 +142,33 @@ impl Comparison<'_> {
             &format!("if it was renamed, say so: `[history] columns = {{ {new} = \"…\" }}`"),
             Difference::NewColumns,
         ))
+    }
+
+    /// A published column that looks like a protected one of earlier releases under another name: it has its name in another
+    /// spelling, or its values.
+    fn renamed_column(&self) -> Option<Problem> {
+        let is_here = |name: &str| {
+            let sensitive = self.attributes.iter().map(|(here, ..)| *here);
+            let mut all = sensitive.chain(self.others.iter().map(|(here, _)| *here));
+            all.any(|here| self.history.earlier_column(here) == name)
+        };
+        let gone = self.recollection.known_attributes().iter().filter(|name| !is_here(name));
+        for earlier in gone {
+            let values: HashSet<&str> = self.recollection.values(earlier).into_iter().collect();
+            for (name, here) in &self.others {
+                let shared = here.iter().filter(|value| values.contains(*value)).count();
+                if fold(name) == fold(earlier) || (shared > 0 && 2 * shared >= here.len()) {
+                    return Some(asked(
+                        format!(
+                            "`{name}` looks like `{earlier}` of earlier releases, which is protected and not here under that name"
+                        ),
+                        &format!("if it was renamed, say so: `[history] columns = {{ {name} = \"{earlier}\" }}`"),
+                        Difference::NewColumns,
+                    ));
+                }
+            }
+        }
+        None
     }
 
     /// New persons who would be earlier ones in another spelling.
@@ -226,6 +267,8 @@ mod tests {
             ("00", "0"),
             ("ﬁbrosis", "FIBROSIS"),
             ("2026-01-05", "2026-1-5"),
+            ("10", "10.00"),
+            ("1.5", "01.50"),
         ] {
             assert_eq!(fold(a), fold(b), "{a} and {b}");
         }

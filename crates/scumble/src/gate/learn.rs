@@ -184,7 +184,7 @@ pub(super) fn look(
     // First what flows alone prove, which is fast; only if that lets the release pass, everything that can be found out.
     // Beliefs are left to the second look: what is not solved is no measure of what was believed before.
     let limit = gate.limit(&memory.attribute);
-    let unlimited = Gate { posterior: None, promised: BTreeMap::new(), ..gate.clone() };
+    let unlimited = Gate { posterior: None, promised: BTreeMap::new(), protected_before: None, ..gate.clone() };
     let (mut quick, undecided) = look_with(memory, &unlimited, definetti, adversary.clone(), false)?;
     quick.limit = limit;
     let settled = !quick.holds() || undecided == 0 || undecided > SOLVED;
@@ -210,7 +210,7 @@ fn look_with(
     let known_after = after.everything(memory, gate);
     // Beliefs before matter only where one goes beyond the limit now, or where all of them are asked for.
     let beyond = limit.is_some_and(|l| l.given || known_after.iter().any(|now| l.exceeded_by(now.strongest.1)));
-    let unlimited = Gate { posterior: None, promised: BTreeMap::new(), ..gate.clone() };
+    let unlimited = Gate { posterior: None, promised: BTreeMap::new(), protected_before: None, ..gate.clone() };
     let other = if beyond { gate } else { &unlimited };
     let before = learn(memory, other, earlier, beliefs)?;
     // What the new release tells alone is the models' business where the policy has no gate, or gives no limit.

@@ -80,7 +80,7 @@ pub const EVERYBODY: &str = "everybody";
 
 /// Everybody who has the new release: each recipient, coalitions of up to so many of them, and all together. Those who
 /// have the same releases are named once.
-pub fn adversaries(memory: &Memory, coalitions: usize) -> Vec<Adversary> {
+pub fn adversaries(memory: &Memory, coalitions: usize, everybody: bool) -> Vec<Adversary> {
     let Some(new) = memory.releases.len().checked_sub(1) else { return Vec::new() };
     let names: BTreeSet<&str> = memory.releases.iter().flat_map(|r| r.recipients.iter().map(String::as_str)).collect();
     let names: Vec<&str> = names.into_iter().collect();
@@ -92,7 +92,9 @@ pub fn adversaries(memory: &Memory, coalitions: usize) -> Vec<Adversary> {
             r.recipients.is_empty() || members.iter().any(|&m| r.recipients.iter().any(|name| name == names[m]))
         };
         let releases: Vec<usize> = (0..=new).filter(|&r| has(&memory.releases[r])).collect();
-        if releases.last() != Some(&new) || found.iter().any(|a| a.releases == releases) {
+        // Whoever has as much as everybody is judged with everybody, unless everybody is only told of.
+        let known = |a: &Adversary| a.releases == releases && (everybody || !a.everybody);
+        if releases.last() != Some(&new) || found.iter().any(known) {
             return;
         }
         let name = match members {

@@ -12,8 +12,9 @@ use hashbrown::{HashMap, HashSet};
 /// More facts than this, that suffice by networks alone, are not made fewer by searching.
 const SEARCHED: usize = 40;
 
-/// How many facts may be looked at, one set after another, to make a reason shorter; for a contradiction more.
-const TRIED: usize = 100_000;
+/// How many facts and outcomes may be looked at, one set of facts after another, to make a reason shorter: some seconds. A
+/// reason that is still long then stays so.
+const TRIED: usize = 5_000_000;
 
 /// Facts that no world meets together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,15 +247,15 @@ impl<'a> Reasons<'a> {
 
     /// Leaves out as many as can be, many at a time first.
     fn shrunk(&self, mut facts: Vec<u32>, goal: Option<(u32, u32)>, search: bool) -> Vec<u32> {
-        let mut left = if goal.is_some() { TRIED } else { 20 * TRIED };
+        let mut left = TRIED;
         let mut chunk = facts.len().div_ceil(2);
         while chunk > 0 {
             let mut at = 0;
             while at < facts.len() {
-                let Some(rest) = left.checked_sub(facts.len()) else { return facts };
-                left = rest;
                 let end = (at + chunk).min(facts.len());
                 let fewer: Vec<u32> = facts[..at].iter().chain(&facts[end..]).copied().collect();
+                let Some(rest) = left.checked_sub(self.size(&fewer)) else { return facts };
+                left = rest;
                 if self.refuted(&fewer, goal, search) {
                     facts = fewer;
                 } else {
@@ -264,6 +265,12 @@ impl<'a> Reasons<'a> {
             chunk = if chunk == 1 { 0 } else { chunk.div_ceil(2).min(facts.len().max(1)) };
         }
         facts
+    }
+
+    /// The number of facts and of outcomes of the people whom they count: what it takes to look at them.
+    fn size(&self, facts: &[u32]) -> usize {
+        let outcomes: usize = self.counted(facts).into_iter().map(|kind| self.evidence.outcomes_of(kind).len()).sum();
+        facts.len() + outcomes + 1
     }
 
     /// Whether these facts alone refute the goal, or each other.
