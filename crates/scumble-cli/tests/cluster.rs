@@ -224,8 +224,15 @@ fn check_says_the_same() {
     let answer = |arguments: &[&str]| {
         let output = place.run(&[&["check", "--json"], arguments].concat());
         let mut json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        json.as_object_mut().expect("an answer").remove("seconds");
-        (output.status.code(), json)
+        let answer = json.as_object_mut().expect("an answer");
+        answer.remove("seconds");
+        // An engine counts no persons, and says so.
+        let counted = answer.remove("persons").is_some();
+        let warnings = answer.get_mut("warnings").and_then(|w| w.as_array_mut()).expect("warnings");
+        let all = warnings.len();
+        warnings.retain(|w| !w.as_str().is_some_and(|w| w.contains("an engine does not count them")));
+        let persons = counted || warnings.len() < all;
+        (output.status.code(), persons, json)
     };
     for arguments in [
         &["a"][..],
@@ -274,7 +281,7 @@ fn adult() -> Option<Place> {
         let role = match name {
             "occupation" => "role = \"sensitive\"".to_owned(),
             "salary-class" => "role = \"insensitive\"".to_owned(),
-            _ => format!("role = \"quasi-identifier\", taxonomy = {file:?}"),
+            _ => format!("role = \"quasi-identifier\", taxonomy = {{ file = {file:?}, public = true }}"),
         };
         policy.push_str(&format!("{name} = {{ {role} }}\n"));
     }

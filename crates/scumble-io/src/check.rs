@@ -136,6 +136,11 @@ pub fn check(data: &Source, options: &Options<'_>) -> Result<Checked, Problems> 
         extra.reasons.insert(0, changed());
     }
     answer.persons = extra.persons(&plan, &files.records)?;
+    if let Some(name) = extra.person.as_ref().filter(|_| files.records.weights.is_some()) {
+        answer.warnings.push(format!(
+            "`{name}` names the persons, and an engine does not count them: several rows of one person are not noticed"
+        ));
+    }
     if let Some(reason) = answer.persons.as_ref().and_then(Persons::broken) {
         extra.reasons.push(reason);
     }

@@ -344,7 +344,7 @@ pub fn is_given(rule: &Rule) -> bool {
 /// The taxonomies that go with a release, with the columns they are of: of each that was given, what is published and what
 /// stands above it. All of a file goes with the release if the policy says that it is public, or if something is said of its
 /// single values.
-pub(crate) fn shipped(policy: &Policy, release: &Release) -> Vec<(String, Vec<Vec<String>>)> {
+pub(crate) fn shipped(policy: &Policy, extract: &Extract, release: &Release) -> Vec<(String, Vec<Vec<String>>)> {
     let mut files = Vec::new();
     let mut add = |a: &Attribute, runs: &mut dyn Iterator<Item = Run>| {
         let rule = policy.attributes.iter().find(|of| of.name == a.name).and_then(|of| of.taxonomy.as_ref());
@@ -353,9 +353,19 @@ pub(crate) fn shipped(policy: &Policy, release: &Release) -> Vec<(String, Vec<Ve
         files.push((a.name.clone(), if whole { a.taxonomy.rows() } else { a.taxonomy.rows_of(runs) }));
     };
     for (i, a) in release.quasi.iter().enumerate().filter(|_| release.shape != Shape::Representatives) {
+        // Quasi-identifiers that pass through are in no release here; what the source has of them is published.
+        let passing = extract.outside.iter().filter(|coded| coded.name == a.name).flat_map(|coded| &coded.codes);
+        let mut passing = passing.map(|&(_, code)| Run::new(code, code));
         let mut records = release.records_by_group.iter().map(|r| Run::new(r.codes[i], r.codes[i]));
         let mut regions = release.classes.iter().map(|c| c.region[i]);
-        add(a, if release.shape == Shape::Groups { &mut records } else { &mut regions });
+        add(
+            a,
+            match release.shape {
+                _ if !extract.outside.is_empty() => &mut passing,
+                Shape::Groups => &mut records,
+                _ => &mut regions,
+            },
+        );
     }
     for (i, a) in published(&release.sensitive).iter().enumerate() {
         let values = release.classes.iter().flat_map(|c| &c.histograms[i].0).map(|&(code, _)| Run::new(code, code));
@@ -373,7 +383,7 @@ fn named(policy: &Policy, a: &Attribute) -> Vec<Run> {
 /// What a recipient will be told of the columns of a release.
 pub(crate) fn described(policy: &Policy, extract: &Extract, release: &Release) -> Result<Described, Problems> {
     let notes = column_notes(policy, extract, release);
-    let mut rows: BTreeMap<String, Vec<Vec<String>>> = shipped(policy, release).into_iter().collect();
+    let mut rows: BTreeMap<String, Vec<Vec<String>>> = shipped(policy, extract, release).into_iter().collect();
     let mut wanted = |a: &Attribute| -> Result<Wanted, Problems> {
         let note = notes.iter().find(|c| c.name == a.name).and_then(ColumnNote::wanted);
         let w = note.ok_or_else(|| Problem::new(format!("column `{}` cannot be described", a.name)))?;

@@ -106,7 +106,7 @@ impl Job<'_> {
             }
         }
         let mut notes: Vec<(String, String)> = Vec::new();
-        for (column, rows) in manifest::shipped(self.policy, &self.made.release) {
+        for (column, rows) in manifest::shipped(self.policy, self.extract, &self.made.release) {
             notes.push((manifest::taxonomy_path(&column), write_rows(&rows)));
         }
         write_all(folder, &notes)?;
