@@ -226,6 +226,10 @@ fn check_says_the_same() {
         let mut json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let answer = json.as_object_mut().expect("an answer");
         answer.remove("seconds");
+        // Of several classes that are equally bad either may be shown.
+        for model in answer.get_mut("models").and_then(|m| m.as_array_mut()).expect("models") {
+            model.as_object_mut().expect("a model").remove("worst");
+        }
         // An engine counts no persons, and says so.
         let counted = answer.remove("persons").is_some();
         let warnings = answer.get_mut("warnings").and_then(|w| w.as_array_mut()).expect("warnings");

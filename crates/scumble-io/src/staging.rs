@@ -205,7 +205,7 @@ impl Staging {
         *stage = Stage::Done;
         // The rename is durable once the folder that holds the name is.
         let durable = sync_folder(folder_of(&self.target)).is_ok();
-        Ok(Committed { replaced, durable })
+        Ok(Committed { replaced, durable, slot: self.slot.clone() })
     }
 
     /// Puts the folder in the place of another one, which is moved aside.
@@ -257,6 +257,7 @@ pub struct Committed {
     replaced: Option<Replaced>,
     /// Whether the disk says that it will be there after a power cut.
     pub durable: bool,
+    slot: Slot,
 }
 
 impl Committed {
@@ -264,6 +265,8 @@ impl Committed {
     pub fn discard_replaced(self) {
         // Where the new name may not be durable, the old folder stays until the next run.
         if let Some(Replaced { target, files, .. }) = self.replaced.filter(|_| self.durable) {
+            // An interrupt waits until it is gone.
+            let _stage = self.slot.lock();
             remove_listed(&target, &files);
         }
     }

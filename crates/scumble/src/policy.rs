@@ -238,7 +238,8 @@ impl<'a> Reader<'a> {
         let sensitive = attributes.iter().filter(|a| a.role == Role::Sensitive).map(|a| a.name.as_str());
         let sensitive: Vec<&str> = sensitive.collect();
         gate.promise(&sensitive, &requirements);
-        let history = self.history(root, &sensitive);
+        let published = attributes.iter().filter(|a| !matches!(a.role, Role::Identifier | Role::Guard));
+        let history = self.history(root, &published.map(|a| a.name.as_str()).collect::<Vec<_>>());
         let missing = self.texts_at(root, "missing").unwrap_or_else(|| vec![String::new()]);
         Some(Policy {
             publisher,

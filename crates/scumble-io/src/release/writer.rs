@@ -18,6 +18,7 @@ use crate::source::{Cell, Extract, Place};
 use crate::write;
 use hashbrown::HashMap;
 use rayon::prelude::*;
+use scumble::class::Run;
 use scumble::policy::{AttributePolicy, Format, Policy};
 use scumble::problem::{Problem, Problems};
 use scumble::publish::{Judgement, Made, judge};
@@ -151,7 +152,7 @@ impl Job<'_> {
             let plain = match outside.is_empty() {
                 true => plain,
                 false => {
-                    cleaned = clean(&outside, plain)?;
+                    cleaned = clean(&outside, &self.extract.plain, plain)?;
                     &cleaned
                 }
             };
@@ -406,20 +407,22 @@ pub(crate) fn exact_ends(policy: &Policy) -> Option<String> {
 /// A quasi-identifier that passes through: what each text of the source is published as.
 struct Cleaned<'a> {
     name: &'a str,
-    labels: HashMap<&'a str, &'a str>,
+    labels: HashMap<&'a str, String>,
 }
 
 impl<'a> Cleaned<'a> {
     fn new(coded: &'a Coded, attribute: &'a Attribute) -> Cleaned<'a> {
-        let labels = coded.codes.iter().map(|(text, code)| (text.as_str(), attribute.taxonomy.leaf(*code))).collect();
+        let label = |code: u32| attribute.taxonomy.label(Run::new(code, code)).into_owned();
+        let labels = coded.codes.iter().map(|(text, code)| (text.as_str(), label(*code))).collect();
         Cleaned { name: &coded.name, labels }
     }
 }
 
-/// The columns with the texts that are published.
-fn clean(outside: &[Cleaned<'_>], read: &Columns) -> Result<Columns, Problems> {
-    let clean = |column: &Column| {
-        let Some(known) = outside.iter().find(|c| c.name == column.name) else { return Ok(column.clone()) };
+/// The columns that pass through, with the texts that are published. What an engine brings stands in the order of `passing`,
+/// which knows the names.
+fn clean(outside: &[Cleaned<'_>], passing: &[Column], read: &Columns) -> Result<Columns, Problems> {
+    let clean = |(column, passing): (&Column, &Column)| {
+        let Some(known) = outside.iter().find(|c| c.name == passing.name) else { return Ok(column.clone()) };
         let mut values = Dictionary::new();
         let code_of = |text: &str| known.labels.get(text).map(|label| values.intern(label));
         let codes: Option<Vec<u32>> = column.values.iter().map(code_of).collect();
@@ -427,7 +430,7 @@ fn clean(outside: &[Cleaned<'_>], read: &Columns) -> Result<Columns, Problems> {
         let codes = column.codes.iter().map(|&code| codes[code as usize]).collect();
         Ok(Column { name: column.name.clone(), values, codes, arrow: column.arrow.clone() })
     };
-    let columns = read.columns.iter().map(clean).collect::<Result<_, Problem>>()?;
+    let columns = read.columns.iter().zip(passing).map(clean).collect::<Result<_, Problem>>()?;
     let (sha256, weights) = (read.sha256.clone(), read.weights.clone());
     Ok(Columns { rows: read.rows, columns, bytes: read.bytes, dialect: read.dialect, sha256, weights })
 }

@@ -68,7 +68,7 @@ impl HistoryPolicy {
 }
 
 impl<'a> Reader<'a> {
-    /// What the policy says about earlier releases; `columns` are its sensitive attributes.
+    /// What the policy says about earlier releases; `columns` are those that it publishes.
     pub(super) fn history(&self, root: &Section<'a>, columns: &[&str]) -> HistoryPolicy {
         let mut history = HistoryPolicy::default();
         let Some(section) = self.section(root, "history") else { return history };
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
 
     fn must_be_columns(&self, section: &Section<'a>, columns: &[&str]) {
         for (key, value) in section.table.iter().filter(|(key, _)| !columns.contains(&&**key.get_ref())) {
-            let problem = Problem::new(format!("`{}` is no sensitive attribute", section.path(key.get_ref())));
+            let problem = Problem::new(format!("`{}` is no published column", section.path(key.get_ref())));
             self.report(value.span().start, problem.hint(did_you_mean(key.get_ref(), columns.iter().copied())));
         }
     }

@@ -191,7 +191,9 @@ struct Domain<'a> {
 impl<'a> Domain<'a> {
     fn of(release: &'a Release, i: usize) -> Domain<'a> {
         let taxonomy = &*release.quasi[i].taxonomy;
-        let shown = release.classes.iter().map(|c| c.region[i]).filter(|&run| taxonomy.everything() != Some(run));
+        // A release whose quasi-identifiers pass through has no regions.
+        let shown = release.classes.iter().filter_map(|c| c.region.get(i).copied());
+        let shown = shown.filter(|&run| taxonomy.everything() != Some(run));
         let cells = shown.filter_map(|run| taxonomy.cells(run)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         let cells = taxonomy.scale().ends().or(cells);
         Domain { taxonomy, cells: cells.map_or(1, |(first, last)| last.abs_diff(first) + 1) }
