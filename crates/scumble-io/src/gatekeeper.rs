@@ -624,14 +624,10 @@ fn release_id(entries: usize, policy: &str, seeded: bool) -> Result<String, Prob
     Ok(hex(&bytes))
 }
 
-/// Every published column that is not sensitive, with the values that it may show.
-fn other_columns(extract: &Extract) -> Vec<(&str, BTreeSet<&str>)> {
-    let quasi = extract.table.quasi.iter().map(|a| {
-        let leaves = (0..a.taxonomy.leaves() as u32).map(|code| a.taxonomy.leaf(code));
-        (a.name.as_str(), leaves.filter(|leaf| !leaf.is_empty()).collect())
-    });
-    let plain = extract.plain.iter().map(|c| (c.name.as_str(), c.values.iter().filter(|v| !v.is_empty()).collect()));
-    quasi.chain(plain).collect()
+/// Every published column that is not sensitive.
+fn other_columns(extract: &Extract) -> Vec<&str> {
+    let quasi = extract.table.quasi.iter().map(|a| a.name.as_str());
+    quasi.chain(extract.plain.iter().map(|c| c.name.as_str())).collect()
 }
 
 /// A release is called by the name of its folder.

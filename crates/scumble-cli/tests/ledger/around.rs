@@ -239,7 +239,7 @@ fn a_recipient_who_has_everything_is_not_everybody() {
 fn a_renamed_column_stays_protected() {
     let second = "id,g,NAME\np1,x,flu\np2,y,hiv\np3,z,flu\np4,u,cold\np5,v,hiv\np6,w,cold\n";
     let roles = ["\"insensitive\"", "{ role = \"quasi-identifier\", taxonomy = { flat = true } }"];
-    for name in ["d", "D ", "E"] {
+    for name in ["d", "D "] {
         for role in roles {
             let place = Place::new("");
             place.put("d0.csv", CROSSING[0]);

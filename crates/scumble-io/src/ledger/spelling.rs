@@ -83,8 +83,8 @@ pub(crate) struct Comparison<'a> {
     pub persons: &'a Column,
     /// Name, the values that occur, and everybody's tag, of each published sensitive attribute.
     pub attributes: Vec<(&'a str, &'a BTreeSet<String>, &'a [u32])>,
-    /// Name and values of every other column that is published.
-    pub others: Vec<(&'a str, BTreeSet<&'a str>)>,
+    /// Every other column that is published.
+    pub others: Vec<&'a str>,
     pub people: &'a [Pseudonym],
     /// Whether values may be shown.
     pub show_values: bool,
@@ -144,28 +144,22 @@ impl Comparison<'_> {
         ))
     }
 
-    /// A published column that looks like a protected one of earlier releases under another name: it has its name in another
-    /// spelling, or its values.
+    /// A published column that has the name of a protected one of earlier releases in another spelling.
     fn renamed_column(&self) -> Option<Problem> {
         let is_here = |name: &str| {
             let sensitive = self.attributes.iter().map(|(here, ..)| *here);
-            let mut all = sensitive.chain(self.others.iter().map(|(here, _)| *here));
+            let mut all = sensitive.chain(self.others.iter().copied());
             all.any(|here| self.history.earlier_column(here) == name)
         };
-        let gone = self.recollection.known_attributes().iter().filter(|name| !is_here(name));
-        for earlier in gone {
-            let values: HashSet<&str> = self.recollection.values(earlier).into_iter().collect();
-            for (name, here) in &self.others {
-                let shared = here.iter().filter(|value| values.contains(*value)).count();
-                if fold(name) == fold(earlier) || (shared > 0 && 2 * shared >= here.len()) {
-                    return Some(asked(
-                        format!(
-                            "`{name}` looks like `{earlier}` of earlier releases, which is protected and not here under that name"
-                        ),
-                        &format!("if it was renamed, say so: `[history] columns = {{ {name} = \"{earlier}\" }}`"),
-                        Difference::NewColumns,
-                    ));
-                }
+        for earlier in self.recollection.known_attributes().iter().filter(|name| !is_here(name)) {
+            if let Some(name) = self.others.iter().find(|name| fold(name) == fold(earlier)) {
+                return Some(asked(
+                    format!(
+                        "`{name}` looks like `{earlier}` of earlier releases, which is protected and not here under that name"
+                    ),
+                    &format!("if it was renamed, say so: `[history] columns = {{ {name} = \"{earlier}\" }}`"),
+                    Difference::NewColumns,
+                ));
             }
         }
         None
