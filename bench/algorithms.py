@@ -130,8 +130,8 @@ def worth(measured: list[Case]) -> str:
                 continue
             answer = c.runs[0].answer
             utility = answer.get("utility", {})
-            loss = f"{utility['gcp']:.5f}" if "gcp" in utility else "–"
-            sse = f"{utility['sse']:.5f}" if "sse" in utility else "–"
+            loss = f"{utility['gcp']['value']:.5f}" if "gcp" in utility else "–"
+            sse = f"{utility['sse']['value']:.5f}" if "sse" in utility else "–"
             rows.append([case.title, c.name, loss, sse, str(answer.get("suppressed", 0)),
                          str(answer.get("classes", "–")), seconds(c.median()), megabytes(c.rss())])
     return table(["data", "algorithm", "GCP", "SSE/SST", "suppressed", "classes", "anonymize",
@@ -147,7 +147,7 @@ def targets(measured: list[Case], target) -> list:
 
     def utility(metric, *key):
         runs = found[key].runs if key in found else []
-        return runs[0].answer.get("utility", {}).get(metric) if runs else None
+        return runs[0].answer.get("utility", {}).get(metric, {}).get("value") if runs else None
 
     def below(name, bound, value):
         return target(name, f"< {bound}", value, lambda v: f"{v:.5f}", lambda v: v < bound)

@@ -64,7 +64,7 @@ def worth(measured: list[Case]) -> str:
             answer = c.runs[0].answer
             model = next(m for m in [*answer.get("promises", []), *answer["models"]]
                          if m["name"] == "ff-anonymity")
-            gcp = (answer.get("utility") or {}).get("gcp")
+            gcp = ((answer.get("utility") or {}).get("gcp") or {}).get("value")
             rows.append([case.title, str(answer["classes"]), model["measured"]["exact"],
                          "–" if gcp is None else f"{gcp:.4f}", seconds(c.median()), megabytes(c.rss())])
     return table(["what", "classes", "worst threat", "GCP", "seconds", "peak memory"], rows) if rows else ""

@@ -1,8 +1,9 @@
-//! Any bytes are a table or a list of problems, and the same table for every number of threads and size of block.
+//! Any bytes are a table or a list of problems, and the same table for every number of threads and
+//! size of block.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use scumble_io::columns::{ReadOptions, read};
+use scumble_publisher::table::columns::{ReadOptions, read};
 use std::io::Write;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(written.is_ok());
     let with = |threads, block| {
         let options = ReadOptions { threads: Some(threads), block: Some(block), ..ReadOptions::default() };
-        read(&path, &options, None, &|_, _| ())
+        read(&path, &options, None, &|_, _| true)
     };
     let whole = with(1, 1 << 20);
     let pieces = with(2, 7);

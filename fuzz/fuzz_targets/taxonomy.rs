@@ -1,9 +1,10 @@
-//! Any text is a taxonomy whose labels can be read back, or a list of problems; and so are values under every rule.
+//! Any text is a taxonomy whose labels can be read back, or a list of problems; and so are values
+//! under every rule.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use scumble::class::Run;
-use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Taxonomy, parse_rows};
+use scumble::taxonomy::{Decimal, Granularity, Intervals, Prefix, Rule, Taxonomy, parse_rows};
 
 fuzz_target!(|text: &str| {
     for ordered in [false, true] {
@@ -22,7 +23,8 @@ fuzz_target!(|text: &str| {
     let widths = ["2", "10"].iter().filter_map(|w| Decimal::parse(w)).collect();
     for rule in [
         Rule::Flat,
-        Rule::Prefix(vec![]),
+        Rule::Prefix(Prefix::default()),
+        Rule::Prefix(Prefix { keep: vec![2, 1], length: Some(4) }),
         Rule::Intervals(Intervals { widths, ..Intervals::default() }),
         Rule::Dates(vec![Granularity::Month, Granularity::Year]),
     ] {

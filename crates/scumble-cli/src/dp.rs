@@ -1,10 +1,15 @@
 //! `query --dp` and `synthesize`: questions of the data, and made-up data, under a privacy budget.
 
-use crate::{Answer, show, to_json, watch};
-use scumble::problem::{Problem, Problems};
-use scumble_io::dp::synthesize::Synthesized;
-use scumble_io::dp::{Answered, Balance, Cell, Meaning, Measurement, Options, ask, synthesize};
-use scumble_io::staging::Slot;
+use crate::{Answer, remedy, show, to_json, watch};
+use scumble::failure::{Failure, Failures};
+use scumble_publisher::answer::{
+    Balance, Cell, Meaning, Measurement, Outcome, PrivateAnswer, PrivateOutcome, PrivatelyAnswered,
+    Synthesized,
+};
+use scumble_publisher::dp::PrivateQueryRequest;
+use scumble_publisher::dp::synthesize::SynthesizeRequest;
+use scumble_publisher::policy_file::PolicyFile;
+use scumble_publisher::publisher::Publisher;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -40,12 +45,16 @@ pub struct Arguments {
     raise_budget: bool,
 }
 
-pub fn run(policy: &Path, sql: Option<String>, arguments: Arguments) -> Result<Answer, Problems> {
+pub fn run(policy: &Path, sql: Option<String>, arguments: Arguments) -> Result<Answer, Failures> {
     if !(arguments.confidence > 0.0 && arguments.confidence < 1.0) {
-        return Err(Problem::new("`--confidence` must be above 0 and below 1, such as 0.95").into());
+        return Err(Failure::usage(
+            "wrong-value",
+            "`--confidence` must be above 0 and below 1, such as 0.95",
+        )
+        .into());
     }
-    let watcher = watch::Terminal::new();
-    let options = Options {
+    let observer = watch::Terminal::new();
+    let request = PrivateQueryRequest {
         sql,
         epsilon: arguments.epsilon,
         delta: arguments.delta,
@@ -55,12 +64,16 @@ pub fn run(policy: &Path, sql: Option<String>, arguments: Arguments) -> Result<A
         confidence: arguments.confidence,
         seed: arguments.seed,
         raise: arguments.raise_budget,
-        watcher: &watcher,
     };
-    let answer = ask(policy, &options);
-    watcher.clear();
+    let publisher = Publisher::observed_by(&observer);
+    let answer = PolicyFile::read(policy).and_then(|p| publisher.private_query(&p, &request));
+    observer.clear();
     let answer = answer?;
-    Ok(Answer { text: text(&answer), json: to_json(&answer)?, yes: answer.outcome != "refused" })
+    Ok(Answer {
+        text: text(&answer),
+        json: to_json(&answer)?,
+        yes: answer.outcome != PrivateOutcome::Refused,
+    })
 }
 
 /// Arguments of `synthesize`.
@@ -88,33 +101,44 @@ pub struct SynthesizeArguments {
     raise_budget: bool,
 }
 
-pub fn synthesize(arguments: SynthesizeArguments) -> Result<Answer, Problems> {
-    let SynthesizeArguments { policy, to, replace, recipient, dry_run, seed, raise_budget } = arguments;
-    let slot = Slot::default();
-    watch::clean_up_on_interrupt(&slot, || ());
-    let watcher = watch::Terminal::new();
-    let options =
-        synthesize::Options { to, replace, recipient, dry_run, seed, raise: raise_budget, slot, watcher: &watcher };
-    let answer = synthesize::synthesize(&policy, &options);
-    watcher.clear();
+pub fn synthesize(arguments: SynthesizeArguments) -> Result<Answer, Failures> {
+    let SynthesizeArguments { policy, to, replace, recipient, dry_run, seed, raise_budget } =
+        arguments;
+    let observer = watch::Terminal::new();
+    let publisher = Publisher::observed_by(&observer);
+
+    let request = SynthesizeRequest { to, replace, recipient, dry_run, seed, raise: raise_budget };
+    let answer = PolicyFile::read(&policy).and_then(|p| publisher.synthesize(&p, &request));
+    observer.clear();
     let answer = answer?;
-    Ok(Answer { text: made(&answer), json: to_json(&answer)?, yes: answer.outcome != "refused" })
+    Ok(Answer {
+        text: made(&answer),
+        json: to_json(&answer)?,
+        yes: answer.outcome != Outcome::Refused,
+    })
 }
 
 fn made(a: &Synthesized) -> String {
     let mut out = String::new();
     match a.outcome {
-        "refused" => out.push_str(&refused(&a.reasons)),
-        "published" => {
+        Outcome::Refused => out.push_str(&refused(&a.reasons)),
+        Outcome::Published => {
             let _ = writeln!(out, "Published: {}\n", a.release);
             let records = show::counted(a.rows, "made-up record", "made-up records");
-            let _ = writeln!(out, "  {records} in {}", show::counted(a.columns.len() as u64, "column", "columns"));
+            let _ = writeln!(
+                out,
+                "  {records} in {}",
+                show::counted(a.columns.len() as u64, "column", "columns")
+            );
             let pairs: Vec<String> = a.pairs.iter().map(|[a, b]| format!("{a} + {b}")).collect();
-            let _ = writeln!(out, "  counts kept, but for noise: every column; {}\n", pairs.join(", "));
+            let _ =
+                writeln!(out, "  counts kept, but for noise: every column; {}\n", pairs.join(", "));
         }
-        _ => out.push_str("Nothing was drawn, nothing was paid. Afterwards it would be:\n"),
+        Outcome::WouldPublish => {
+            out.push_str("Nothing was drawn, nothing was paid. Afterwards it would be:\n")
+        }
     }
-    if a.outcome != "refused" {
+    if a.outcome != Outcome::Refused {
         let delta = if a.delta > 0.0 { format!(", δ = {:e}", a.delta) } else { String::new() };
         let _ = writeln!(out, "Price: ε = {}{delta}, by {} noise.", number(a.epsilon), a.mechanism);
         let _ = writeln!(out, "Protected: {}; neighbours: {}.", a.unit, a.neighbours);
@@ -124,29 +148,28 @@ fn made(a: &Synthesized) -> String {
     out
 }
 
-fn refused(reasons: &[scumble_io::answer::Reason]) -> String {
+fn refused(reasons: &[scumble_publisher::answer::Reason]) -> String {
     let mut out = String::from("Refused: nothing was drawn, nothing was paid.\n\n");
     for reason in reasons {
-        let _ = writeln!(out, "  {}", reason.message);
-        if let Some(hint) = &reason.hint {
-            let _ = writeln!(out, "    hint: {hint}");
-        }
+        let told = remedy::told(&Failure::from(reason));
+        let _ = writeln!(out, "  {}", told.replace('\n', "\n  "));
     }
     out.push('\n');
     out
 }
 
-fn text(a: &Answered) -> String {
+fn text(a: &PrivatelyAnswered) -> String {
     let mut out = String::new();
-    if a.outcome == "refused" {
+    if a.outcome == PrivateOutcome::Refused {
         return refused(&a.reasons) + &budgets(&a.budgets);
     }
     for answer in &a.answers {
         let _ = writeln!(out, "{}\n", answer.query);
-        if a.outcome == "answered" {
+        if a.outcome == PrivateOutcome::Answered {
             out.push_str(&table(answer));
         }
-        let delta = if answer.delta > 0.0 { format!(", δ = {:e}", answer.delta) } else { String::new() };
+        let delta =
+            if answer.delta > 0.0 { format!(", δ = {:e}", answer.delta) } else { String::new() };
         let _ = writeln!(out, "  price: ε = {}{delta}", number(answer.epsilon));
         for m in &answer.measurements {
             let _ = writeln!(out, "  noise: {}", noise(m));
@@ -157,19 +180,31 @@ fn text(a: &Answered) -> String {
         out.push('\n');
     }
     let cost = a.cost.epsilon.map_or("no ε without a δ".into(), |e| format!("ε = {}", number(e)));
-    let at = if a.cost.delta > 0.0 { format!(" at δ = {:e}", a.cost.delta) } else { String::new() };
+    let at =
+        if a.cost.delta > 0.0 { format!(" at δ = {:e}", a.cost.delta) } else { String::new() };
     let _ = writeln!(out, "Protected: {}; neighbours: {}.", a.unit, a.neighbours);
-    let _ = writeln!(out, "Cost of all: {cost}{at}{}.", a.cost.by.map_or(String::new(), |by| format!(" ({by})")));
+    let _ = writeln!(
+        out,
+        "Cost of all: {cost}{at}{}.",
+        a.cost.by.as_ref().map_or(String::new(), |by| format!(" ({by})"))
+    );
     for set in &a.together {
         let numbers: Vec<String> = set.iter().map(ToString::to_string).collect();
-        let _ = writeln!(out, "Paid once: questions {}, which are about different people.", numbers.join(", "));
+        let _ = writeln!(
+            out,
+            "Paid once: questions {}, which are about different people.",
+            numbers.join(", ")
+        );
     }
-    if a.outcome == "would answer" {
+    if a.outcome == PrivateOutcome::WouldAnswer {
         out.push_str("Nothing was drawn, nothing was paid. Afterwards it would be:\n");
     }
     out.push_str(&budgets(&a.budgets));
     if let Some(entry) = a.recorded {
-        let _ = writeln!(out, "Recorded: `scumble ledger answer {entry}` prints this answer again; it is paid.");
+        let _ = writeln!(
+            out,
+            "Recorded: `scumble ledger answer {entry}` prints this answer again; it is paid."
+        );
     }
     out.push_str(&show::warnings(&a.warnings));
     out
@@ -181,14 +216,21 @@ fn budgets(all: &[Balance]) -> String {
         let delta = if b.delta > 0.0 { format!(", δ = {:e}", b.delta) } else { String::new() };
         let spent = b.spent.map_or("–".into(), number);
         let answers = show::counted(b.answers, "measurement", "measurements");
-        format!("{of}: ε = {}{delta}; spent: ε = {spent} ({}) in {answers}.\n", number(b.epsilon), b.by)
+        format!(
+            "{of}: ε = {}{delta}; spent: ε = {spent} ({}) in {answers}.\n",
+            number(b.epsilon),
+            b.by
+        )
     };
     let mut out: String = all.iter().map(line).collect();
-    out.push_str(&all.iter().find(|b| b.of == "all").map(|b| meaning(&b.meaning)).unwrap_or_default());
+    out.push_str(
+        &all.iter().find(|b| b.of == "all").map(|b| meaning(&b.meaning)).unwrap_or_default(),
+    );
     out
 }
 
-/// What everything spent so far means. Percentages are rounded up: a bound is not to be shown smaller than it is.
+/// What everything spent so far means. Percentages are rounded up: a bound is not to be shown
+/// smaller than it is.
 fn meaning(m: &Meaning) -> String {
     let percent = |share: f64| (1000.0 * share).ceil() / 10.0;
     if m.half_becomes >= 1.0 || m.failing >= 0.5 {
@@ -213,7 +255,7 @@ fn noise(m: &Measurement) -> String {
     }
 }
 
-fn table(answer: &scumble_io::dp::Answer) -> String {
+fn table(answer: &PrivateAnswer) -> String {
     let mut rows = vec![answer.columns.clone()];
     for row in &answer.rows {
         rows.push(row.iter().map(cell).collect());
@@ -245,5 +287,9 @@ fn number(x: f64) -> String {
     }
     let digits = (5 - x.abs().log10().floor() as i32).clamp(0, 9) as usize;
     let text = format!("{x:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }

@@ -1,7 +1,8 @@
-//! Where a table is counted, and the roles of a cluster. A build without the feature `cluster` says so.
+//! Where a table is counted, and the roles of a cluster. A build without the feature `cluster` says
+//! so.
 
 use crate::Answer;
-use scumble::problem::{Problem, Problems};
+use scumble::failure::{Failure, Failures};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -21,7 +22,8 @@ pub struct Arguments {
     /// For tests: how many distinct rows may be in this process
     #[arg(long, value_name = "N", hide = true)]
     rows_at_once: Option<u64>,
-    /// Where the engine puts what does not fit; with `--cluster` a folder that the executors see too
+    /// Where the engine puts what does not fit; with `--cluster` a folder that the executors see
+    /// too
     #[arg(long, value_name = "FOLDER")]
     spill: Option<PathBuf>,
 }
@@ -61,7 +63,8 @@ pub enum Command {
         /// What all tasks together may use [default: 70 % of the machine]
         #[arg(long, value_name = "SIZE", value_parser = bytes)]
         memory: Option<u64>,
-        /// Where it puts what does not fit, and what others will fetch [default: a temporary folder]
+        /// Where it puts what does not fit, and what others will fetch [default: a temporary
+        /// folder]
         #[arg(long, value_name = "FOLDER")]
         spill: Option<PathBuf>,
     },
@@ -87,7 +90,9 @@ fn bytes(text: &str) -> Result<u64, String> {
 fn address(text: &str) -> Result<String, String> {
     let place = text.strip_prefix("df://").and_then(|t| t.trim_end_matches('/').rsplit_once(':'));
     match place {
-        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(text.to_owned()),
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+            Ok(text.to_owned())
+        }
         _ => Err("must be the address of a scheduler, such as `df://10.0.0.5:50050`".into()),
     }
 }
@@ -97,17 +102,18 @@ mod with {
     use super::*;
     use scumble_cluster::roles::{self, Executor, Scheduler};
     use scumble_cluster::{DataFusion, Settings};
-    use scumble_io::engine::Engine;
+    use scumble_publisher::publish::engine::Engine;
 
     impl Arguments {
         /// The engine, if one is asked for.
-        pub fn open(self) -> Result<Option<DataFusion>, Problems> {
+        pub fn open(self) -> Result<Option<DataFusion>, Failures> {
             self.fits()?;
             let Arguments { engine, cluster, memory, rows_at_once: rows, spill } = self;
             if engine.is_none() && cluster.is_none() {
                 return Ok(None);
             }
-            DataFusion::new(Settings { cluster, memory: memory.unwrap_or(2 << 30), rows, spill }).map(Some)
+            DataFusion::new(Settings { cluster, memory: memory.unwrap_or(2 << 30), rows, spill })
+                .map(Some)
         }
     }
 
@@ -122,18 +128,36 @@ mod with {
         move || stop.iter().for_each(|s| s.stop())
     }
 
-    pub fn run(command: Command) -> Result<Answer, Problems> {
+    pub fn run(command: Command) -> Result<Answer, Failures> {
         match command {
             Command::Scheduler { bind, host } => {
                 eprintln!("scheduler on {bind}; anybody who can connect can run queries");
                 roles::schedule(&Scheduler { bind, host })?;
             }
-            Command::Executor { scheduler, bind, port, orders_port: orders, host, cores, memory, spill: folder } => {
+            Command::Executor {
+                scheduler,
+                bind,
+                port,
+                orders_port: orders,
+                host,
+                cores,
+                memory,
+                spill: folder,
+            } => {
                 let place = scheduler.trim_start_matches("df://").trim_end_matches('/');
                 let (name, number) = place.rsplit_once(':').unwrap_or((place, "50050"));
                 let scheduler = (name.to_owned(), number.parse().unwrap_or(50050));
                 eprintln!("executor on {bind}:{port} for the scheduler at {place}");
-                roles::execute(&Executor { scheduler, bind, port, orders, host, cores, memory, folder })?;
+                roles::execute(&Executor {
+                    scheduler,
+                    bind,
+                    port,
+                    orders,
+                    host,
+                    cores,
+                    memory,
+                    folder,
+                })?;
             }
         }
         Ok(Answer { text: String::new(), json: serde_json::json!({}), yes: true })
@@ -143,16 +167,16 @@ mod with {
 #[cfg(not(feature = "cluster"))]
 mod without {
     use super::*;
-    use scumble_io::engine::Engine;
+    use scumble_publisher::publish::engine::Engine;
 
-    fn missing() -> Problems {
-        Problem::new("this build of scumble has no engine beside its own")
+    fn missing() -> Failures {
+        Failure::usage("no-engine", "this build of scumble has no engine beside its own")
             .hint("build one with `cargo build --release -p scumble-cli --features cluster`")
             .into()
     }
 
     impl Arguments {
-        pub fn open(self) -> Result<Option<()>, Problems> {
+        pub fn open(self) -> Result<Option<()>, Failures> {
             self.fits()?;
             if self.engine.is_none() && self.cluster.is_none() { Ok(None) } else { Err(missing()) }
         }
@@ -166,23 +190,26 @@ mod without {
         || ()
     }
 
-    pub fn run(_: Command) -> Result<Answer, Problems> {
+    pub fn run(_: Command) -> Result<Answer, Failures> {
         Err(missing())
     }
 }
 
 impl Arguments {
     /// Limits are for an engine.
-    fn fits(&self) -> Result<(), Problems> {
+    fn fits(&self) -> Result<(), Failures> {
         if self.engine.is_some()
             || self.cluster.is_some()
             || (self.memory.or(self.rows_at_once).is_none() && self.spill.is_none())
         {
             return Ok(());
         }
-        Err(Problem::new("`--memory` and `--spill` are for an engine that can spill")
-            .hint("add `--engine datafusion`, or `--cluster df://…`")
-            .into())
+        Err(Failure::usage(
+            "useless-argument",
+            "`--memory` and `--spill` are for an engine that can spill",
+        )
+        .hint("add `--engine datafusion`, or `--cluster df://…`")
+        .into())
     }
 }
 

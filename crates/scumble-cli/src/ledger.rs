@@ -4,15 +4,18 @@ use crate::show::{counted, grouped, table, warnings};
 use crate::{Answer, LedgerArguments, to_json, watch};
 use clap::Subcommand;
 use scumble::attack::Membership;
-use scumble::problem::Problems;
-use scumble_io::attack::REGISTERS;
-use scumble_io::headroom::{Headroom, Left, headroom};
-use scumble_io::ledger::{Verdict, Whereabouts};
-use scumble_io::publisher;
-use scumble_io::records::{self, Elsewhere, Exposed, Listed, Listing, Noted, PaidFor, Shown, Verified};
-use scumble_io::staging::Slot;
+use scumble::failure::Failures;
+use scumble_publisher::answer::{
+    ExposedPeople, Headroom, Left, Listed, Listing, Noted, PaidFor, ShownRelease, VerifiedLedger,
+};
+use scumble_publisher::attack::REGISTERS;
+use scumble_publisher::ledger::records::AddRequest;
+use scumble_publisher::ledger::{Verdict, Whereabouts};
+use scumble_publisher::policy_file::PolicyFile;
+use scumble_publisher::publish::PublishRequest;
+use scumble_publisher::publisher::Publisher;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Subcommand)]
@@ -36,7 +39,8 @@ pub enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Check that nothing was changed: entries, the files that are kept, and releases that are where they were written
+    /// Check that nothing was changed: entries, the files that are kept, and releases that are
+    /// where they were written
     ///
     /// Exit status: 0 if nothing was changed, 1 if something was.
     Verify {
@@ -46,20 +50,23 @@ pub enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Add a release that was made elsewhere, by you or by another publisher, so that the gate knows of it
+    /// Add a release that was made elsewhere, by you or by another publisher, so that the gate
+    /// knows of it
     Add {
         /// The release's folder; or a table, with `--explained-by`
         release: PathBuf,
         /// A policy whose roles and taxonomies explain the columns of a table without a manifest
         #[arg(long, value_name = "POLICY")]
         explained_by: Option<PathBuf>,
-        /// People who are in it, with its quasi-identifiers as columns: your own extract, or a register
+        /// People who are in it, with its quasi-identifiers as columns: your own extract, or a
+        /// register
         #[arg(long, value_name = "FILE")]
         people: PathBuf,
         /// The column that names them, as in your extracts
         #[arg(long, value_name = "COLUMN")]
         person: String,
-        /// Whoever fits is in it (`members`), everybody in it is among the people (`population`), or neither (`some`)
+        /// Whoever fits is in it (`members`), everybody in it is among the people (`population`),
+        /// or neither (`some`)
         #[arg(long, value_name = "WHAT", default_value = "members", value_parser = ["members", "population", "some"])]
         register_is: String,
         /// Who was given it [default: what its manifest says; everybody, if it has none]
@@ -74,7 +81,8 @@ pub enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Tell how many more releases by a policy pass the gate, and which columns and cohorts use the room up
+    /// Tell how many more releases by a policy pass the gate, and which columns and cohorts use the
+    /// room up
     Headroom {
         /// The policy
         policy: PathBuf,
@@ -111,89 +119,89 @@ pub struct Which {
 
 impl Which {
     /// The ledger that is named, that of the policy, or the folder `ledger` here.
-    pub fn find(&self) -> Result<Whereabouts, Problems> {
+    pub fn find(&self) -> Result<Whereabouts, Failures> {
         let LedgerArguments { ledger, key, head_file } = &self.ledger;
+        // The policy is not even read where a ledger is named.
+        let policy = self.policy.as_deref().filter(|_| ledger.is_none());
+        let policy = policy.map(PolicyFile::read).transpose()?;
         let (key, head) = (key.as_deref(), head_file.as_deref());
-        match (&self.policy, ledger) {
-            (Some(path), None) => {
-                let policy = publisher::read_policy(path)?;
-                let (key, head) = (key.or(policy.key.as_deref()), head.or(policy.head.as_deref()));
-                let named = policy.ledger.as_deref().unwrap_or("ledger");
-                Ok(Whereabouts::new(&publisher::base_of(path), named, key, head))
-            }
-            _ => Ok(Whereabouts::new(Path::new(""), ledger.as_deref().unwrap_or("ledger"), key, head)),
-        }
+        Whereabouts::find(policy.as_ref(), ledger.as_deref(), key, head)
     }
 }
 
 /// How long changes wait for others.
 const WAIT: Duration = Duration::from_secs(60);
 
-pub fn run(command: Command) -> Result<Answer, Problems> {
+pub fn run(command: Command) -> Result<Answer, Failures> {
+    let observer = watch::Terminal::new();
+    let publisher = Publisher::observed_by(&observer);
     match command {
         Command::List { which } => {
-            let answer = records::list(&which.find()?)?;
+            let answer = publisher.list(&which.find()?)?;
             Ok(Answer { text: listed(&answer), json: to_json(&answer)?, yes: true })
         }
         Command::Show { release, which } => {
-            let answer = records::show(&which.find()?, &release)?;
+            let answer = publisher.show(&which.find()?, &release)?;
             Ok(Answer { text: shown(&answer), json: to_json(&answer)?, yes: true })
         }
         Command::Answer { entry, which } => {
-            let json = records::answer(&which.find()?, entry)?;
+            let json = publisher.paid_answer(&which.find()?, entry)?;
             Ok(Answer { text: format!("{json:#}\n"), json, yes: true })
         }
         Command::Verify { head, which } => {
-            let answer = records::verify(&which.find()?, head.as_deref())?;
+            let answer = publisher.verify_ledger(&which.find()?, head.as_deref())?;
             Ok(Answer { text: verified(&answer), json: to_json(&answer)?, yes: answer.sound })
         }
-        Command::Add { release, explained_by, people, person, register_is, recipients, publisher, name, which } => {
-            let watcher = watch::Terminal::new();
+        Command::Add {
+            release,
+            explained_by,
+            people,
+            person,
+            register_is,
+            recipients,
+            publisher: published_by,
+            name,
+            which,
+        } => {
             let membership = REGISTERS.iter().find(|(name, _)| *name == register_is);
-            let from = Elsewhere {
+            let request = AddRequest {
                 release,
-                policy: explained_by,
+                policy: explained_by.as_deref().map(PolicyFile::read).transpose()?,
                 people,
                 person,
                 membership: membership.map_or(Membership::Members, |(_, m)| *m),
                 recipients,
-                publisher,
+                publisher: published_by,
                 name,
                 wait: WAIT,
-                watcher: &watcher,
             };
-            let answer = records::add(&which.find()?, &from);
-            watcher.clear();
+            let answer = which.find().and_then(|ledger| publisher.add(&ledger, &request));
+            observer.clear();
             let answer = answer?;
             Ok(Answer { text: added(&answer), json: to_json(&answer)?, yes: true })
         }
         Command::Headroom { policy, most, seed, ledger } => {
-            let watcher = watch::Terminal::new();
-            let options = publisher::Options {
+            let request = PublishRequest {
                 seed,
-                dry_run: true,
-                replace: false,
-                show_values: false,
-                to: None,
-                picture: None,
                 ledger: ledger.ledger,
                 key: ledger.key,
                 head: ledger.head_file,
-                wait: WAIT,
-                repair: publisher::Repair::Off,
-                exposed: None,
-                slot: Slot::default(),
-                engine: None,
-                watcher: &watcher,
+                ..PublishRequest::default()
             };
-            let answer = headroom(&policy, most, &options);
-            watcher.clear();
+            let answer =
+                PolicyFile::read(&policy).and_then(|p| publisher.headroom(&p, most, &request));
+            observer.clear();
             let answer = answer?;
             Ok(Answer { text: room(&answer), json: to_json(&answer)?, yes: true })
         }
         Command::Withdraw { release, because, which } => {
-            let answer = records::withdraw(&which.find()?, &release, &because, WAIT)?;
-            let text = format!("Withdrew `{}` (entry {}).\n{}", answer.name, answer.entry, warnings(&answer.warnings));
+            let answer = publisher.withdraw(&which.find()?, &release, &because, WAIT)?;
+            let text = format!(
+                "Withdrew `{}` (entry {}).\n{}",
+                answer.name,
+                answer.entry,
+                warnings(&answer.warnings)
+            );
             Ok(Answer { text, json: to_json(&answer)?, yes: true })
         }
     }
@@ -212,7 +220,11 @@ fn room(a: &Headroom) -> String {
     if !a.left.is_empty() {
         let head = ["possible values left", "of", "people"].map(str::to_owned).to_vec();
         let row = |l: &Left| vec![l.values.to_string(), l.attribute.clone(), grouped(l.people)];
-        let _ = writeln!(out, "{}", table(&std::iter::once(head).chain(a.left.iter().map(row)).collect::<Vec<_>>()));
+        let _ = writeln!(
+            out,
+            "{}",
+            table(&std::iter::once(head).chain(a.left.iter().map(row)).collect::<Vec<_>>())
+        );
     }
     for r in &a.columns {
         let columns = r.attributes.join(", ");
@@ -227,7 +239,11 @@ fn room(a: &Headroom) -> String {
         }
         for c in &r.cohorts {
             let (exposed, people) = (grouped(c.exposed), grouped(c.people));
-            let _ = writeln!(out, "    exposed among {} = {}: {exposed} of {people}", c.column, c.value);
+            let _ = writeln!(
+                out,
+                "    exposed among {} = {}: {exposed} of {people}",
+                c.column, c.value
+            );
         }
     }
     out.push_str(&warnings(&a.warnings));
@@ -239,13 +255,15 @@ fn recipients(of: &[String]) -> String {
 }
 
 fn listed(a: &Listed) -> String {
-    let head = ["entry", "recorded", "release", "", "for", "records", "by", "about"].map(str::to_owned).to_vec();
+    let head = ["entry", "recorded", "release", "", "for", "records", "by", "about"]
+        .map(str::to_owned)
+        .to_vec();
     let row = |r: &Listing| {
         vec![
             r.entry.to_string(),
             r.at.clone(),
             r.name.clone(),
-            r.standing.into(),
+            r.standing.to_string(),
             recipients(&r.recipients),
             grouped(r.rows),
             r.method.clone(),
@@ -257,7 +275,11 @@ fn listed(a: &Listed) -> String {
     let entries = counted(a.entries, "entry", "entries");
     let paid = |p: &PaidFor| {
         let by = p.recipient.as_ref().map_or(String::new(), |r| format!(" by {r}"));
-        format!("  paid{by} for answers about {}: {}\n", p.dataset, counted(p.prices, "price", "prices"))
+        format!(
+            "  paid{by} for answers about {}: {}\n",
+            p.dataset,
+            counted(p.prices, "price", "prices")
+        )
     };
     let paid: String = a.paid.iter().map(paid).collect();
     let paid = if paid.is_empty() { paid } else { format!("\n{paid}") };
@@ -265,13 +287,16 @@ fn listed(a: &Listed) -> String {
     format!("{releases} in {entries} of {}\n{table}{paid}{}", a.ledger, warnings(&a.warnings))
 }
 
-fn shown(a: &Shown) -> String {
+fn shown(a: &ShownRelease) -> String {
     let l = &a.listing;
     let mut out = format!("{} (entry {}, {} {})\n\n", l.name, l.entry, l.standing, l.at);
     let mut rows = vec![
         vec!["for".to_owned(), recipients(&l.recipients)],
         vec!["by".into(), l.method.clone()],
-        vec!["records".into(), format!("{} in {}", grouped(l.rows), counted(a.groups, "group", "groups"))],
+        vec![
+            "records".into(),
+            format!("{} in {}", grouped(l.rows), counted(a.groups, "group", "groups")),
+        ],
         vec!["left out".into(), grouped(a.suppressed)],
         vec!["people known".into(), grouped(a.people)],
         vec!["written to".into(), format!("{} on {}", a.folder, a.machine)],
@@ -280,12 +305,23 @@ fn shown(a: &Shown) -> String {
     rows.extend(l.publisher.iter().map(|p| vec!["publisher".into(), p.clone()]));
     rows.extend(a.sha256.iter().map(|h| vec!["manifest".into(), format!("sha256 {h}")]));
     rows.extend(a.policy.iter().map(|h| vec!["policy".into(), format!("sha256 {h}")]));
-    for (name, people) in &a.shares {
-        rows.push(vec!["shares".into(), format!("{} with {name}", counted(*people, "person", "people"))]);
+    for shared in &a.shares {
+        rows.push(vec![
+            "shares".into(),
+            format!("{} with {}", counted(shared.people, "person", "people"), shared.release),
+        ]);
     }
     out.push_str(&table(&rows));
     if !a.gate.is_empty() {
-        let head = ["seen by", "about", "releases", "certain", "newly", "fewest values", "strongest belief"];
+        let head = [
+            "seen by",
+            "about",
+            "releases",
+            "certain",
+            "newly",
+            "fewest values",
+            "strongest belief",
+        ];
         let row = |v: &Verdict| {
             vec![
                 v.adversary.clone(),
@@ -304,9 +340,10 @@ fn shown(a: &Shown) -> String {
     out
 }
 
-fn verified(a: &Verified) -> String {
+fn verified(a: &VerifiedLedger) -> String {
     let mut out = if a.sound {
-        let (entries, files) = (counted(a.entries, "entry", "entries"), counted(a.files, "file", "files"));
+        let (entries, files) =
+            (counted(a.entries, "entry", "entries"), counted(a.files, "file", "files"));
         let there = counted(a.in_place, "release is", "releases are");
         format!(
             "Nothing was changed: {entries} of {} follow from each other, {files} and {there} as written.\n\n  head: {}\n",
@@ -324,7 +361,7 @@ fn verified(a: &Verified) -> String {
 
 fn added(a: &Noted) -> String {
     let (people, sure) = (counted(a.people, "person", "people"), grouped(a.located));
-    let exposed = |e: &Exposed| {
+    let exposed = |e: &ExposedPeople| {
         let people = counted(e.people, "person's value is", "people's values are");
         format!("{}: {people} certain to whoever has it and the other releases\n", e.attribute)
     };

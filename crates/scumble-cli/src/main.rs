@@ -1,32 +1,42 @@
 //! The `scumble` command: arguments in, answers out. Decisions are made in the libraries.
 
 mod attack;
+mod bug;
 mod dp;
 mod engine;
-mod example;
 mod ledger;
+mod remedy;
 mod reproduce;
 mod show;
 mod taxonomy;
 mod terminal;
 mod watch;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use scumble::catalogue;
+use scumble::failure::{Action, Failure, Failures, Remedy};
 use scumble::policy::Source;
-use scumble::problem::{Problem, Problems};
-use scumble_io::columns::ReadOptions;
-use scumble_io::publisher::{Repair, Watcher};
-use scumble_io::release::verify;
-use scumble_io::staging::Slot;
-use scumble_io::{check, compare, inspect, load, origin, publisher, query};
+use scumble_publisher::answer::schema::{Schemas, schema};
+use scumble_publisher::answer::{Reason, VERSION};
+use scumble_publisher::check::CheckRequest;
+use scumble_publisher::inspect::InspectRequest;
+use scumble_publisher::observer::Observer;
+use scumble_publisher::policy_file::{PolicyFile, base_of};
+use scumble_publisher::publish::compare::CompareRequest;
+use scumble_publisher::publish::{self, PublishRequest, Repair};
+use scumble_publisher::publisher::Publisher;
+use scumble_publisher::query;
+use scumble_publisher::table::columns::ReadOptions;
+use scumble_publisher::table::origin;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Publish tables about people so that the people stay hidden and the data stay useful.
 ///
-/// Exit status: 0 published or kept, 1 refused or broken (an answer), 2 failed (an error; nothing was written).
+/// Exit status: 0 published or kept, 1 refused or broken (an answer), 2 failed (an error; nothing
+/// was written).
 #[derive(Parser)]
 #[command(name = "scumble", version, max_term_width = 100)]
 struct Arguments {
@@ -41,7 +51,8 @@ struct Arguments {
 enum Command {
     /// Profile a table: columns, likely roles, column sets that single people out
     Inspect {
-        /// CSV, Parquet or Arrow file, or a folder of them; or a database: `postgres://…`, or the file of an SQLite one
+        /// CSV, Parquet or Arrow file, or a folder of them; or a database: `postgres://…`, or the
+        /// file of an SQLite one
         data: PathBuf,
         #[command(flatten)]
         rows: RowsArguments,
@@ -73,18 +84,19 @@ enum Command {
         /// Reproducible randomness, for testing; the manifest says so
         #[arg(long, value_name = "NUMBER")]
         seed: Option<u64>,
-        /// Show whom the witness of a model is about, and what the gate would let be known (personal data; not written)
+        /// Show whom the witness of a model is about, and what the gate would let be known
+        /// (personal data; not written)
         #[arg(long)]
         show_values: bool,
-        /// If the gate refuses, publish the remedy with this number; without a number, the best one that drops no
-        /// column, suppresses nobody and shows no quasi-identifier more exactly
+        /// If the gate refuses, publish the remedy with this number; without a number, the best one
+        /// that drops no column, suppresses nobody and shows no quasi-identifier more exactly
         #[arg(long, value_name = "NUMBER", num_args = 0..=1, default_missing_value = "0", hide_default_value = true)]
         repair: Option<u64>,
         /// If the gate refuses, do not look for changes that pass
         #[arg(long, conflicts_with = "repair")]
         no_remedies: bool,
-        /// If the gate refuses, write everybody who would be exposed into this CSV file (rows of the extract; values only
-        /// with --show-values)
+        /// If the gate refuses, write everybody who would be exposed into this CSV file (rows of
+        /// the extract; values only with --show-values)
         #[arg(long, value_name = "FILE")]
         exposed: Option<PathBuf>,
         #[command(flatten)]
@@ -97,9 +109,11 @@ enum Command {
         #[command(flatten)]
         picture: PictureArguments,
     },
-    /// Say what a table or release satisfies: k, every ℓ, t, risks; and whether it keeps its promises
+    /// Say what a table or release satisfies: k, every ℓ, t, risks; and whether it keeps its
+    /// promises
     Check {
-        /// A release's folder; a CSV, Parquet or Arrow file, or a folder of them; or a database, as for `inspect`
+        /// A release's folder; a CSV, Parquet or Arrow file, or a folder of them; or a database, as
+        /// for `inspect`
         data: PathBuf,
         #[command(flatten)]
         rows: RowsArguments,
@@ -115,7 +129,8 @@ enum Command {
         /// A register of the population, with quasi-identifiers as columns
         #[arg(long, value_name = "FILE")]
         register: Option<PathBuf>,
-        /// How many people the table is a sample of: estimates how many records are unique among them
+        /// How many people the table is a sample of: estimates how many records are unique among
+        /// them
         #[arg(long, value_name = "NUMBER")]
         population: Option<u64>,
         /// Show whom the witness of a model is about (personal data)
@@ -134,14 +149,16 @@ enum Command {
     Attack(Box<attack::Arguments>),
     /// Explain what can be inferred about a person from releases: the published facts that force it
     Why(Box<attack::WhyArguments>),
-    /// Estimate how many records have each value of a column that was randomized (`perturb = { keep = … }`)
+    /// Estimate how many records have each value of a column that was randomized (`perturb = { keep
+    /// = … }`)
     Estimate {
         /// A release's folder
         release: PathBuf,
         /// The column
         column: String,
     },
-    /// Carry out policies as dry runs and show side by side what they risk, lose, and let a recipient count
+    /// Carry out policies as dry runs and show side by side what they risk, lose, and let a
+    /// recipient count
     Compare {
         /// Policies; paths in them are relative to their folders
         #[arg(required = true)]
@@ -162,14 +179,16 @@ enum Command {
         #[arg(long, value_name = "NAME", default_value = "gcp")]
         metric: String,
     },
-    /// Estimate from a release how many records meet conditions; with `--dp`, ask the data under a privacy budget
+    /// Estimate from a release how many records meet conditions; with `--dp`, ask the data under a
+    /// privacy budget
     ///
-    /// Of a release, a query is `age in [30, 40] and job in (Writer, Dancer) and disease = HIV`: ranges of numbers, dates and ordered
-    /// categories, also with `>=`, `>`, `<=`, `<`; values or groups of values of the others; quotes around names with
-    /// spaces.
+    /// Of a release, a query is `age in [30, 40] and job in (Writer, Dancer) and disease = HIV`:
+    /// ranges of numbers, dates and ordered categories, also with `>=`, `>`, `<=`, `<`; values or
+    /// groups of values of the others; quotes around names with spaces.
     ///
-    /// With `--dp` a query is SQL: `SELECT sex, COUNT(*), AVG(age) FROM patients WHERE … GROUP BY sex`. It is answered from
-    /// the data of the policy, with noise, and paid from the policy's budget. Exit status: 0 answered, 1 refused.
+    /// With `--dp` a query is SQL: `SELECT sex, COUNT(*), AVG(age) FROM patients WHERE … GROUP BY
+    /// sex`. It is answered from the data of the policy, with noise, and paid from the policy's
+    /// budget. Exit status: 0 answered, 1 refused.
     Query {
         /// The release's folder; with `--dp` a policy with a `[queries]` section
         release: PathBuf,
@@ -188,14 +207,16 @@ enum Command {
         /// The release's folder
         release: PathBuf,
     },
-    /// Copy the rows of a release into a new table of a database, which is there whole or not at all
+    /// Copy the rows of a release into a new table of a database, which is there whole or not at
+    /// all
     ///
-    /// An anatomized release makes a table for each of its files: NAME, NAME_sensitive, NAME_counterfeits. Passwords come from
-    /// `PGPASSWORD` or a `.pgpass` file.
+    /// An anatomized release makes a table for each of its files: NAME, NAME_sensitive,
+    /// NAME_counterfeits. Passwords come from `PGPASSWORD` or a `.pgpass` file.
     Load {
         /// The release's folder
         release: PathBuf,
-        /// The database: `postgres://user@host/database`, or the file of an SQLite one, which is made if need be
+        /// The database: `postgres://user@host/database`, or the file of an SQLite one, which is
+        /// made if need be
         #[arg(long, value_name = "DATABASE")]
         into: String,
         /// The table to make, as `name` or in PostgreSQL `schema.name`
@@ -221,7 +242,8 @@ enum Command {
         #[command(subcommand)]
         command: taxonomy::Command,
     },
-    /// Print the manual page of a model, algorithm, attack, metric or perturbation; without a name, list them
+    /// Print the manual page of a model, algorithm, attack, metric or perturbation; without a name,
+    /// list them
     Explain {
         /// For example `k-anonymity`
         name: Option<String>,
@@ -230,6 +252,11 @@ enum Command {
     ///
     /// Exit status: 0 if everything is as expected, 1 if not.
     Reproduce(reproduce::Arguments),
+    /// Print the JSON Schema of an answer or of a file of a release, or list them
+    Schema {
+        /// Its name, as `publish` or `manifest`
+        name: Option<String>,
+    },
     /// Write the example hospital: data, register, taxonomies, policies
     Example {
         /// Where to
@@ -247,13 +274,15 @@ enum Command {
 /// Which ledger.
 #[derive(clap::Args)]
 pub struct LedgerArguments {
-    /// The ledger: a folder, or the address of a PostgreSQL database [default: what the policy says, or `ledger` beside it]
+    /// The ledger: a folder, or the address of a PostgreSQL database [default: what the policy
+    /// says, or `ledger` beside it]
     #[arg(long, value_name = "WHERE")]
     ledger: Option<String>,
     /// The file of its key [default: `ledger.key` beside it]
     #[arg(long, value_name = "FILE")]
     key: Option<String>,
-    /// The file that remembers its last entry, so that a cut end is found [default: `ledger.head` beside the key]
+    /// The file that remembers its last entry, so that a cut end is found [default: `ledger.head`
+    /// beside the key]
     #[arg(long, value_name = "FILE")]
     head_file: Option<String>,
 }
@@ -315,7 +344,8 @@ impl PictureArguments {
     }
 }
 
-/// What a command came to: the text for a person, the JSON for a program, and whether the answer is yes.
+/// What a command came to: the text for a person, the JSON for a program, and whether the answer is
+/// yes.
 struct Answer {
     text: String,
     json: serde_json::Value,
@@ -323,15 +353,32 @@ struct Answer {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(e) => return misused(&e),
+    };
     let json = arguments.json;
-    match run(arguments.command) {
+    let undone = undone(&arguments.command);
+    match bug::told(|| run(arguments.command)) {
         Ok(answer) => {
-            let printed = if json { terminal::print_json(&answer.json) } else { terminal::print(&answer.text) };
+            let printed = if json {
+                terminal::print_json(&answer.json)
+            } else {
+                terminal::print(&answer.text)
+            };
             match printed {
                 Err(e) => {
                     terminal::problems(&not_printed(&e, &answer.json));
                     ExitCode::from(2)
+                }
+                // Too late to be cancelled.
+                Ok(()) if watch::interrupted() => {
+                    let complete = match answer.json["outcome"].as_str() {
+                        Some("published") => "the release is complete",
+                        _ => "the answer is complete",
+                    };
+                    eprintln!("interrupted: {complete}");
+                    ExitCode::from(INTERRUPTED)
                 }
                 Ok(()) if answer.yes => ExitCode::SUCCESS,
                 Ok(()) => ExitCode::from(1),
@@ -339,11 +386,12 @@ fn main() -> ExitCode {
         }
         Err(problems) => {
             if json {
-                let list: Vec<_> =
-                    problems.0.iter().map(|p| serde_json::json!({ "message": p.message, "hint": p.hint })).collect();
-                let failed = serde_json::json!({ "version": 1, "outcome": "failed", "problems": list });
-                // The problems follow on standard error in any case.
-                let _ = terminal::print_json(&failed);
+                // The failures follow on standard error in any case.
+                let _ = terminal::print_json(&failed(&problems));
+            }
+            if watch::interrupted() && is_cancelled(&problems) {
+                eprintln!("interrupted: {undone}");
+                return ExitCode::from(INTERRUPTED);
             }
             terminal::problems(&problems);
             ExitCode::from(2)
@@ -351,23 +399,84 @@ fn main() -> ExitCode {
     }
 }
 
+/// Help, the version, or what is wrong with the arguments. A program that asked for JSON is answered
+/// so even if its other arguments are not understood.
+fn misused(e: &clap::Error) -> ExitCode {
+    let json = std::env::args_os().take_while(|a| a != "--").any(|a| a == "--json");
+    if json && e.use_stderr() {
+        let _ = terminal::print_json(&failed(&usage(e).into()));
+    }
+    e.exit()
+}
+
+/// A mistake in the arguments as a failure: the first paragraph of what is told to people.
+fn usage(e: &clap::Error) -> Failure {
+    let text = e.render().to_string();
+    let lines = || text.lines().map(str::trim);
+    let message: Vec<&str> = lines().take_while(|line| !line.is_empty()).collect();
+    let message = message.join(" ");
+    let code = match e.kind() {
+        ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand => "unknown-command",
+        ErrorKind::UnknownArgument => "unknown-argument",
+        ErrorKind::MissingRequiredArgument
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "missing-argument",
+        ErrorKind::ArgumentConflict => "conflicting-arguments",
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => "wrong-value",
+        _ => "wrong-arguments",
+    };
+    let tips: Vec<&str> = lines().filter_map(|line| line.strip_prefix("tip: ")).collect();
+    Failure::usage(code, message.trim_start_matches("error: ")).hint(tips.join("; "))
+}
+
+/// The answer to a program when a command fails.
+fn failed(failures: &Failures) -> serde_json::Value {
+    let failures: Vec<Reason> = failures.0.iter().map(Reason::from).collect();
+    serde_json::json!({ "version": VERSION, "outcome": "failed", "failures": failures })
+}
+
+/// The exit code of a command that was interrupted, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+/// Whether a run was cancelled, and nothing else went wrong.
+fn is_cancelled(problems: &Failures) -> bool {
+    problems.0.iter().all(|p| p.kind == scumble::failure::Kind::Cancelled)
+}
+
+/// What a command that is cancelled did not do.
+fn undone(command: &Command) -> &'static str {
+    match command {
+        Command::Load { .. } => "nothing was loaded",
+        Command::Query { dp, .. } if dp.dp => "nothing was answered, and nothing was paid",
+        Command::Example { .. } => "nothing was written",
+        Command::Publish { .. } | Command::Synthesize(_) => "nothing was published",
+        _ => "there is no answer",
+    }
+}
+
 /// The answer could not be written to standard output. One that was paid for is not lost.
-fn not_printed(e: &std::io::Error, answer: &serde_json::Value) -> Problems {
-    let problem = Problem::new(format!("the answer cannot be written: {}", scumble_io::describe(e)));
+fn not_printed(e: &std::io::Error, answer: &serde_json::Value) -> Failures {
+    let problem = Failure::io(
+        "not-printed",
+        format!("the answer cannot be written: {}", scumble_publisher::describe(e)),
+    );
     match answer["recorded"].as_u64().filter(|_| answer["outcome"] == "answered") {
-        Some(entry) => {
-            problem.hint(format!("it is paid and recorded: `scumble ledger answer {entry}` prints it again"))
-        }
+        Some(entry) => problem.remedy(
+            Remedy::words("it is paid and recorded: ")
+                .and_run(Action::RepeatAnswer { entry })
+                .then(" prints it again"),
+        ),
         None => problem,
     }
     .into()
 }
 
-fn to_json(answer: &impl serde::Serialize) -> Result<serde_json::Value, Problems> {
-    serde_json::to_value(answer).map_err(|e| Problem::new(format!("the answer cannot be written as JSON: {e}")).into())
+fn to_json(answer: &impl serde::Serialize) -> Result<serde_json::Value, Failures> {
+    serde_json::to_value(answer).map_err(|e| {
+        Failure::bug("not-json", format!("the answer cannot be written as JSON: {e}")).into()
+    })
 }
 
-fn run(command: Command) -> Result<Answer, Problems> {
+fn run(command: Command) -> Result<Answer, Failures> {
     match command {
         Command::Publish {
             policy,
@@ -384,18 +493,18 @@ fn run(command: Command) -> Result<Answer, Problems> {
             wait,
             picture,
         } => {
-            let slot = Slot::default();
             let engine = engine.open()?;
-            watch::clean_up_on_interrupt(&slot, engine::stopper(&engine));
-            let watcher = watch::Terminal::new();
-            let picture = picture.wanted();
-            let options = publisher::Options {
+            let observer = watch::Terminal::new();
+            let publisher =
+                Publisher { engine: engine::asked(&engine), ..Publisher::observed_by(&observer) };
+            watch::also_stop(engine::stopper(&engine));
+            let request = PublishRequest {
                 seed,
                 dry_run,
                 replace,
                 show_values,
                 to,
-                picture,
+                picture: picture.wanted(),
                 ledger: ledger.ledger,
                 key: ledger.key,
                 head: ledger.head_file,
@@ -407,14 +516,15 @@ fn run(command: Command) -> Result<Answer, Problems> {
                     Some(number) => Repair::Number(number),
                 },
                 exposed,
-                slot,
-                engine: engine::asked(&engine),
-                watcher: &watcher,
             };
-            let answer = publisher::publish(&policy, &options);
-            watcher.clear();
+            let answer = PolicyFile::read(&policy).and_then(|p| publisher.publish(&p, &request));
+            observer.clear();
             let answer = answer?;
-            Ok(Answer { text: show::published(&answer), json: to_json(&answer)?, yes: answer.outcome != "refused" })
+            Ok(Answer {
+                text: show::published(&answer),
+                json: to_json(&answer)?,
+                yes: answer.outcome != scumble_publisher::answer::Outcome::Refused,
+            })
         }
         Command::Check {
             data,
@@ -431,26 +541,30 @@ fn run(command: Command) -> Result<Answer, Problems> {
         } => {
             let data = origin::named(&data, rows.table, rows.query)?;
             let engine = engine.open()?;
+            let observer = watch::Terminal::new();
+            let publisher =
+                Publisher { engine: engine::asked(&engine), ..Publisher::observed_by(&observer) };
             if engine.is_some() {
-                watch::clean_up_on_interrupt(&Slot::default(), engine::stopper(&engine));
+                watch::also_stop(engine::stopper(&engine));
             }
-            let watcher = watch::Terminal::new();
-            let options = check::Options {
+            let request = CheckRequest {
                 quasi: quasi_identifiers,
                 sensitive,
-                policy,
+                policy: policy.as_deref().map(PolicyFile::read).transpose()?,
                 register,
                 population,
                 picture: picture.wanted(),
                 read: dialect.options(),
                 show_values,
-                engine: engine::asked(&engine),
-                watcher: &watcher,
             };
-            let answer = check::check(&data, &options);
-            watcher.clear();
+            let answer = publisher.check(&data, &request);
+            observer.clear();
             let answer = answer?;
-            Ok(Answer { text: show::checked(&answer), json: to_json(&answer)?, yes: answer.keeps != Some(false) })
+            Ok(Answer {
+                text: show::checked(&answer),
+                json: to_json(&answer)?,
+                yes: answer.keeps != Some(false),
+            })
         }
         Command::Inspect { data, rows, draft, max_columns, show_values, dialect } => {
             let data = origin::named(&data, rows.table, rows.query)?;
@@ -459,37 +573,41 @@ fn run(command: Command) -> Result<Answer, Problems> {
         Command::Attack(arguments) => attack::run(*arguments),
         Command::Why(arguments) => attack::why(*arguments),
         Command::Estimate { release, column } => {
-            let answer = scumble_io::estimate::estimate(&release, &column)?;
+            let answer = Publisher::default().estimate(&release, &column)?;
             Ok(Answer { text: show::estimated(&answer), json: to_json(&answer)?, yes: true })
         }
         Command::Compare { policies, workload, queries, seed, picture, metric } => {
-            let watcher = watch::Terminal::new();
-            let options = compare::Options { seed, workload, queries, metric, picture, watcher: &watcher };
-            let answer = compare::compare(&policies, &options);
-            watcher.clear();
+            let observer = watch::Terminal::new();
+            let request = CompareRequest { seed, workload, queries, metric, picture };
+            let files = policies.iter().map(|path| PolicyFile::read(path));
+            let answer = Failures::all(files)
+                .and_then(|files| Publisher::observed_by(&observer).compare(&files, &request));
+            observer.clear();
             let answer = answer?;
             Ok(Answer { text: show::compared(&answer), json: to_json(&answer)?, yes: true })
         }
-        Command::Query { release, query: text, workload: None, dp } if dp.dp => dp::run(&release, text, dp),
+        Command::Query { release, query: text, workload: None, dp } if dp.dp => {
+            dp::run(&release, text, dp)
+        }
         Command::Query { release, query: text, workload, .. } => {
             let queries = query::read(text.as_deref(), workload.as_deref())?;
-            let watcher = watch::Terminal::new();
-            let answer = query::query(&release, &queries, &watcher);
-            watcher.clear();
+            let observer = watch::Terminal::new();
+            let answer = Publisher::observed_by(&observer).query(&release, &queries);
+            observer.clear();
             let answer = answer?;
             Ok(Answer { text: show::answered(&answer), json: to_json(&answer)?, yes: true })
         }
         Command::Verify { release } => {
-            let watcher = watch::Terminal::new();
-            let answer = verify::verify(&release, &watcher);
-            watcher.clear();
+            let observer = watch::Terminal::new();
+            let answer = Publisher::observed_by(&observer).verify(&release);
+            observer.clear();
             let answer = answer?;
             Ok(Answer { text: show::verified(&answer), json: to_json(&answer)?, yes: answer.holds })
         }
         Command::Load { release, into, table } => {
-            let watcher = watch::Terminal::new();
-            let answer = load::load(&release, &into, &table, &watcher);
-            watcher.clear();
+            let observer = watch::Terminal::new();
+            let answer = Publisher::observed_by(&observer).load(&release, &into, &table);
+            observer.clear();
             let answer = answer?;
             Ok(Answer { text: show::loaded(&answer), json: to_json(&answer)?, yes: true })
         }
@@ -499,11 +617,23 @@ fn run(command: Command) -> Result<Answer, Problems> {
         Command::Taxonomy { command } => taxonomy::run(command),
         Command::Explain { name } => explain(name.as_deref()),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
-        Command::Example { folder, seed, patients } => example_command(&folder, seed, patients as usize),
+        Command::Schema { name: Some(name) } => {
+            let json = (schema(&name)?.schema)().to_value();
+            Ok(Answer { text: format!("{json:#}\n"), json, yes: true })
+        }
+        Command::Schema { name: None } => {
+            let answer = Schemas::all();
+            let rows: Vec<Vec<String>> =
+                answer.schemas.iter().map(|s| vec![s.name.clone(), s.about.clone()]).collect();
+            Ok(Answer { text: show::table(&rows), json: to_json(&answer)?, yes: true })
+        }
+        Command::Example { folder, seed, patients } => {
+            example_command(&folder, seed, patients as usize)
+        }
     }
 }
 
-fn explain(name: Option<&str>) -> Result<Answer, Problems> {
+fn explain(name: Option<&str>) -> Result<Answer, Failures> {
     let everything = catalogue::everything();
     let Some(name) = name else {
         let rows: Vec<Vec<String>> = everything
@@ -513,30 +643,47 @@ fn explain(name: Option<&str>) -> Result<Answer, Problems> {
         let json = everything
             .iter()
             .map(|(kind, name, about)| serde_json::json!({ "kind": kind, "name": name, "summary": about }));
-        let text = format!("{}\n`scumble explain NAME` prints the manual page.\n", show::table(&rows));
+        let text =
+            format!("{}\n`scumble explain NAME` prints the manual page.\n", show::table(&rows));
         return Ok(Answer { text, json: json.collect(), yes: true });
     };
     let page = catalogue::explain(name).ok_or_else(|| {
         let hint = catalogue::did_you_mean(name, everything.iter().map(|(_, name, _)| *name));
-        Problem::new(format!("there is no model, algorithm, attack, metric or perturbation `{name}`")).hint(hint)
+        Failure::usage(
+            "unknown-entry",
+            format!("there is no model, algorithm, attack, metric or perturbation `{name}`"),
+        )
+        .hint(hint)
     })?;
     Ok(Answer { json: serde_json::json!({ "name": name, "page": page }), text: page, yes: true })
 }
 
-fn example_command(folder: &Path, seed: u64, patients: usize) -> Result<Answer, Problems> {
+fn example_command(folder: &Path, seed: u64, patients: usize) -> Result<Answer, Failures> {
     if folder.exists() {
         let hint = "name another folder, as in `scumble example hospital-2`";
-        return Err(Problem::new(format!("`{}` exists already", folder.display())).hint(hint).into());
+        return Err(Failure::usage(
+            "exists-already",
+            format!("`{}` exists already", folder.display()),
+        )
+        .hint(hint)
+        .into());
     }
-    let slot = Slot::default();
-    watch::clean_up_on_interrupt(&slot, || ());
-    let staging = scumble_io::staging::Staging::begin(folder, None, &slot, None)?;
-    let files = example::files(seed, patients);
+    let observer: &dyn Observer = &watch::Terminal::new();
+    let staging = scumble_publisher::publish::staging::Staging::begin(folder, None, None)?;
+    let files = scumble_lab::example::files(seed, patients);
     for file in &files {
+        observer.go_on()?;
         let path = staging.path().join(file.path);
-        let made =
-            path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, &file.text));
-        made.map_err(|e| Problem::new(format!("writing `{}` failed: {}", file.path, scumble_io::describe(&e))))?;
+        let made = path
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&path, &file.text));
+        made.map_err(|e| {
+            Failure::io(
+                "cannot-write",
+                format!("writing `{}` failed: {}", file.path, scumble_publisher::describe(&e)),
+            )
+        })?;
     }
     staging.commit()?;
     let names: Vec<&str> = files.iter().map(|f| f.path).collect();
@@ -547,7 +694,11 @@ fn example_command(folder: &Path, seed: u64, patients: usize) -> Result<Answer, 
         names.join(", "),
         policy.display()
     );
-    Ok(Answer { text, json: serde_json::json!({ "folder": folder.display().to_string(), "files": names }), yes: true })
+    Ok(Answer {
+        text,
+        json: serde_json::json!({ "folder": folder.display().to_string(), "files": names }),
+        yes: true,
+    })
 }
 
 fn inspect_command(
@@ -556,24 +707,26 @@ fn inspect_command(
     max_columns: usize,
     show_values: bool,
     dialect: &DialectArguments,
-) -> Result<Answer, Problems> {
+) -> Result<Answer, Failures> {
     if let Some(draft) = draft.as_ref().filter(|d| d.exists()) {
-        return Err(Problem::new(format!("`{}` exists already", draft.display()))
-            .hint("write the draft to another file; yours may hold decisions")
-            .into());
+        return Err(Failure::usage(
+            "exists-already",
+            format!("`{}` exists already", draft.display()),
+        )
+        .hint("write the draft to another file; yours may hold decisions")
+        .into());
     }
-    let watcher = watch::Terminal::new();
-    let options = inspect::InspectOptions { read: dialect.options(), max_columns, show_values, ..Default::default() };
-    let answer = inspect::inspect(data, &options, &|phase, done, total| {
-        watcher.phase(phase);
-        watcher.at(done, total);
-    });
-    watcher.clear();
+    let observer = watch::Terminal::new();
+    let options =
+        InspectRequest { read: dialect.options(), max_columns, show_values, ..Default::default() };
+    let publisher = Publisher::observed_by(&observer);
+    let answer = publisher.inspect(data, &options);
+    observer.clear();
     let answer = answer?;
     let mut text = show::inspected(&answer);
     if let Some(draft) = draft {
         let source = source_beside(data, &draft);
-        publisher::write_whole(&draft, &inspect::draft(&answer, &source))?;
+        publish::write_whole(&draft, &publisher.draft(&answer, &source))?;
         text.push_str(&format!(
             "\nWrote a draft policy to {}. Read it, correct it, then:\n\n    scumble publish {0}\n",
             draft.display()
@@ -585,11 +738,15 @@ fn inspect_command(
 /// How a policy written to `draft` names the data: by a path from its own folder.
 fn source_beside(data: &Source, draft: &Path) -> Source {
     let whole = |p: &Path| p.canonicalize().unwrap_or_else(|_| p.to_path_buf());
-    let folder = whole(&publisher::base_of(draft));
-    let from_there = |path: &Path| whole(path).strip_prefix(&folder).map_or_else(|_| whole(path), Path::to_path_buf);
+    let folder = whole(&base_of(draft));
+    let from_there = |path: &Path| {
+        whole(path).strip_prefix(&folder).map_or_else(|_| whole(path), Path::to_path_buf)
+    };
     match data {
         Source::File(path) => Source::File(from_there(path)),
-        Source::Sqlite { file, rows } => Source::Sqlite { file: from_there(file), rows: rows.clone() },
-        Source::Postgres { .. } => data.clone(),
+        Source::Sqlite { file, rows } => {
+            Source::Sqlite { file: from_there(file), rows: rows.clone() }
+        }
+        Source::Postgres { .. } | Source::Memory(_) => data.clone(),
     }
 }

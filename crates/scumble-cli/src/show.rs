@@ -1,17 +1,15 @@
 //! Answers as text for a person.
 
+use crate::remedy;
 use crate::terminal::one_line;
 use scumble::exact::Ratio;
-use scumble::problem::Problem;
-use scumble_io::answer::{Exposure, Groups, Limits, Model, Number, Passage, Published, Reason, Remedy, Witness};
-use scumble_io::check::Checked;
-use scumble_io::compare::{Compared, Row};
-use scumble_io::estimate::{Estimate, Estimated};
-use scumble_io::freeform::FreeformNote;
-use scumble_io::inspect::{Inspection, SinglingOut};
-use scumble_io::load::{Loaded, Made};
-use scumble_io::query::Answered;
-use scumble_io::release::verify::Verified;
+use scumble::failure::Failure;
+use scumble_publisher::answer::{
+    Answered, Checked, ColumnProfile, Compared, ComparedPolicy, EngineReport, Estimate, Estimated,
+    Exposed, Exposure, FreeformAttacks, Groups, Inspection, Limits, Loaded, LoadedTable, Model,
+    Number, Outcome, Passage, Published, Reason, Remedy, SinglingOutSet, Verified, VerifyOutcome,
+    Witness,
+};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -37,7 +35,9 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
 pub fn number(n: &Number) -> String {
     match (&n.value, &n.exact) {
         (None, _) => "∞".into(),
-        (Some(value), Some(exact)) if exact.contains('/') && exact.len() <= 9 => format!("{exact} ≈ {value:.4}"),
+        (Some(value), Some(exact)) if exact.contains('/') && exact.len() <= 9 => {
+            format!("{exact} ≈ {value:.4}")
+        }
         (Some(_), Some(exact)) if !exact.contains('/') => exact.clone(),
         (Some(value), _) => format!("{value:.4}"),
     }
@@ -47,14 +47,19 @@ pub fn number(n: &Number) -> String {
 pub fn estimated(a: &Estimated) -> String {
     let head = ["value", "shown", "estimated", "±"].map(str::to_owned).to_vec();
     let row = |v: &Estimate| {
-        vec![v.value.clone(), grouped(v.shown), format!("{:.1}", v.estimated), format!("{:.1}", v.error)]
+        vec![
+            v.value.clone(),
+            grouped(v.shown),
+            format!("{:.1}", v.estimated),
+            format!("{:.1}", v.error),
+        ]
     };
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(a.values.iter().map(row)).collect();
     format!(
         "{} was randomized: a value was kept with probability {}. Of {}:\n\n{}\n\
          Estimates are right on average; ± is one standard error.\n",
         a.column,
-        a.keep,
+        a.keep.exact.as_deref().unwrap_or_default(),
         counted(a.records, "record", "records"),
         table(&rows)
     )
@@ -64,8 +69,11 @@ pub fn estimated(a: &Estimated) -> String {
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     // A line end in a value would begin a line that nobody wrote.
-    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
-    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max().unwrap_or(0);
+    let rows: Vec<Vec<Cow<'_, str>>> =
+        rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
+    let width = |c: usize| {
+        rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max().unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut out = String::new();
     for row in &rows {
@@ -102,8 +110,10 @@ fn promised(models: &[Model]) -> String {
         // As it is written in the policy, not as the fraction that it is.
         let exact = m.required.as_ref().and_then(|r| r.exact.as_deref());
         let same = |text: &&String| Ratio::parse(text).map(|r| r.to_string()).as_deref() == exact;
-        let written = m.parameters.values().find(same).cloned().or_else(|| m.required.as_ref().map(number));
-        let band = m.parameters.get("min").zip(m.parameters.get("max")).filter(|(min, _)| *min != "0");
+        let written =
+            m.parameters.values().find(same).cloned().or_else(|| m.required.as_ref().map(number));
+        let band =
+            m.parameters.get("min").zip(m.parameters.get("max")).filter(|(min, _)| *min != "0");
         let asked = match (&m.must_be, written, band) {
             (_, _, Some((least, most))) => format!("{least} to {most}"),
             (Some(how), Some(text), None) => format!("{how} {text}"),
@@ -114,15 +124,18 @@ fn promised(models: &[Model]) -> String {
         let kept = if m.holds == Some(true) { "kept" } else { "BROKEN" };
         vec![name_of(m), about(m), asked, number(&m.measured), kept.into()]
     };
-    let witnesses: String = models.iter().filter_map(|m| Some(witness(m, m.witness.as_ref()?))).collect();
+    let witnesses: String =
+        models.iter().filter_map(|m| Some(witness(m, m.witness.as_ref()?))).collect();
     table(&std::iter::once(head).chain(models.iter().map(row)).collect::<Vec<_>>()) + &witnesses
 }
 
 /// The belief that changes most, and whose it is if values were asked for.
 fn witness(m: &Model, w: &Witness) -> String {
     let (prior, posterior, change) = (number(&w.prior), number(&w.posterior), number(&w.change));
-    let shown = |text: &str| if text.is_empty() { "a missing value".to_owned() } else { text.to_owned() };
-    let person: Vec<String> = w.person.iter().map(|(name, value)| format!("{name} {}", shown(value))).collect();
+    let shown =
+        |text: &str| if text.is_empty() { "a missing value".to_owned() } else { text.to_owned() };
+    let person: Vec<String> =
+        w.person.iter().map(|(name, value)| format!("{name} {}", shown(value))).collect();
     let person = if person.is_empty() {
         "--show-values tells of whom".into()
     } else {
@@ -137,7 +150,7 @@ fn witness(m: &Model, w: &Witness) -> String {
 }
 
 fn reasons(reasons: &[Reason]) -> String {
-    let shown = |r: &Reason| Problem { message: r.message.clone(), hint: r.hint.clone() }.to_string();
+    let shown = |r: &Reason| remedy::told(&Failure::from(r));
     reasons.iter().map(|r| format!("  {}\n", shown(r).replace('\n', "\n  "))).collect()
 }
 
@@ -156,7 +169,11 @@ fn groups(g: &Groups) -> String {
     };
     match g.smallest == g.largest {
         true => format!("{number} of {}{counterfeits}", counted(g.largest, "record", "records")),
-        false => format!("{number} of {} to {} records{counterfeits}", grouped(g.smallest), grouped(g.largest)),
+        false => format!(
+            "{number} of {} to {} records{counterfeits}",
+            grouped(g.smallest),
+            grouped(g.largest)
+        ),
     }
 }
 
@@ -165,27 +182,41 @@ const PER_LINE: usize = 4;
 
 /// The answer of `publish`.
 pub fn published(a: &Published) -> String {
-    if a.outcome == "refused" {
+    if a.outcome == Outcome::Refused {
         let (reasons, warnings) = (reasons(&a.reasons), warnings(&a.warnings));
         let (gate, remedies) = (gate(&a.gate), remedies(&a.remedies));
-        let file = a.exposed_file.as_ref().map_or(String::new(), |file| format!("\n  everybody exposed: {file}\n"));
-        return format!("Refused: nothing was published.\n\n{reasons}{gate}{file}{remedies}{warnings}");
+        let file = a
+            .exposed_file
+            .as_ref()
+            .map_or(String::new(), |file| format!("\n  everybody exposed: {file}\n"));
+        return format!(
+            "Refused: nothing was published.\n\n{reasons}{gate}{file}{remedies}{warnings}"
+        );
     }
     let mut out = String::new();
-    let verb = if a.outcome == "published" { "Published" } else { "Would publish (dry run, nothing written)" };
+    let verb = if a.outcome == Outcome::Published {
+        "Published"
+    } else {
+        "Would publish (dry run, nothing written)"
+    };
     let _ = writeln!(out, "{verb}: {}\n", a.release);
     let suppressed = if a.suppressed == 0 { "none".into() } else { grouped(a.suppressed) };
-    let (rows, classes) = (counted(a.rows, "record", "records"), counted(a.classes, "class", "classes"));
+    let (rows, classes) =
+        (counted(a.rows, "record", "records"), counted(a.classes, "class", "classes"));
     let classes = a.groups.as_ref().map_or(classes, groups);
     let _ = writeln!(out, "  {rows} in {classes}, {suppressed} suppressed\n");
     out.push_str(&promised(&a.models));
     out.push_str(&gate(&a.gate));
     out.push_str(&remedies(&a.remedies));
-    let loss: Vec<String> = a.utility.iter().map(|(name, value)| format!("{name} {}", short(*value))).collect();
+    let loss: Vec<String> =
+        a.utility.iter().map(|(name, loss)| format!("{name} {}", short(loss.value))).collect();
     let lines: Vec<String> = loss.chunks(PER_LINE).map(|line| line.join(" · ")).collect();
     let _ = writeln!(out, "\n  loss: {}", lines.join("\n        "));
     for p in &a.perturbed {
-        let more = [p.sse.map(|x| format!("SSE/SST {}", short(x))), p.epsilon.map(|x| format!("ε {}", short(x)))];
+        let more = [
+            p.sse.map(|x| format!("SSE/SST {}", short(x))),
+            p.epsilon.map(|x| format!("ε {}", short(x))),
+        ];
         let more: String = more.into_iter().flatten().map(|m| format!(", {m}")).collect();
         let methods = p.methods.join(", ");
         let changed = 100.0 * p.changed;
@@ -204,8 +235,13 @@ pub fn published(a: &Published) -> String {
         second("read"),
         second("anonymize")
     );
-    if a.outcome == "published" {
-        let _ = write!(out, ", write {:.2}, read back and judge again {:.2}", second("write"), second("verify"));
+    if a.outcome == Outcome::Published {
+        let _ = write!(
+            out,
+            ", write {:.2}, read back and judge again {:.2}",
+            second("write"),
+            second("verify")
+        );
     }
     out.push_str(")\n");
     if let Some(e) = &a.engine {
@@ -219,9 +255,14 @@ pub fn published(a: &Published) -> String {
 }
 
 /// What an engine did.
-pub fn counted_by(e: &scumble_io::engine::Report) -> String {
-    let (rows, passes) = (counted(e.rows, "record", "records"), counted(e.passes, "pass", "passes"));
-    let spilled = if e.spilled == 0 { String::new() } else { format!(", {} MB spilled", e.spilled.div_ceil(1 << 20)) };
+pub fn counted_by(e: &EngineReport) -> String {
+    let (rows, passes) =
+        (counted(e.rows, "record", "records"), counted(e.passes, "pass", "passes"));
+    let spilled = if e.spilled == 0 {
+        String::new()
+    } else {
+        format!(", {} MB spilled", e.spilled.div_ceil(1 << 20))
+    };
     let distinct = match e.distinct {
         0 => format!("level by level (about {} distinct)", grouped(e.expected)),
         n => format!("{} distinct (about {} expected)", grouped(n), grouped(e.expected)),
@@ -252,7 +293,9 @@ fn remedies(list: &[Remedy]) -> String {
                 list[0].number, r.number
             )
         }
-        (false, None) => format!("\n  `--repair {}` publishes the first of these.\n", list[0].number),
+        (false, None) => {
+            format!("\n  `--repair {}` publishes the first of these.\n", list[0].number)
+        }
     };
     format!("\n{}{next}", table(&rows.collect::<Vec<_>>()))
 }
@@ -262,9 +305,19 @@ fn gate(passages: &[Passage]) -> String {
     if passages.is_empty() {
         return String::new();
     }
-    let head = ["seen by", "about", "releases", "people", "certain", "newly", "fewest values", "strongest belief", ""];
+    let head = [
+        "seen by",
+        "about",
+        "releases",
+        "people",
+        "certain",
+        "newly",
+        "fewest values",
+        "strongest belief",
+        "",
+    ];
     let row = |p: &Passage| {
-        let by = p.by.map_or(String::new(), |by| format!(" ({by})"));
+        let by = p.by.as_ref().map_or(String::new(), |by| format!(" ({by})"));
         let verdict = match (p.holds, p.judged) {
             (_, false) => "not judged",
             (true, _) => "passes",
@@ -295,7 +348,8 @@ fn gate(passages: &[Passage]) -> String {
         let exposed: String = p.people_exposed.iter().map(exposure).collect();
         if !exposed.is_empty() {
             let people = counted(p.exposed, "person", "people");
-            let _ = write!(out, "\n  exposed to {}, {}: {people}\n{exposed}", p.adversary, p.attribute);
+            let _ =
+                write!(out, "\n  exposed to {}, {}: {people}\n{exposed}", p.adversary, p.attribute);
             if p.people_exposed.iter().map(|e| e.who.len() as u64).sum::<u64>() < p.exposed {
                 let _ = writeln!(out, "    … (`--exposed FILE` writes all of them)");
             }
@@ -313,10 +367,13 @@ fn limits(l: &Limits) -> String {
         0 => "nobody certain".to_owned(),
         n => format!("{} certain over all releases", counted(n, "person", "people")),
     };
-    let candidates = l.candidates.map_or(String::new(), |n| format!(", at least {n} possible values"));
+    let candidates =
+        l.candidates.map_or(String::new(), |n| format!(", at least {n} possible values"));
     let belief = match (&l.posterior, l.posterior_given) {
         (Some(most), true) => format!(", belief up to {}", number(most)),
-        (Some(most), false) => format!(", belief by composition up to {} (default, from the models)", number(most)),
+        (Some(most), false) => {
+            format!(", belief by composition up to {} (default, from the models)", number(most))
+        }
         (None, true) => ", every belief".into(),
         (None, false) => ", every belief, as no model protects it".into(),
     };
@@ -330,17 +387,23 @@ fn exposure(e: &Exposure) -> String {
     let who = if more > 0 { format!("{who} and {} more", grouped(more as u64)) } else { who };
     let value = e.value.as_ref().map(|v| if v.is_empty() { "a missing value" } else { v });
     let what = match (e.what, value) {
-        ("certain", Some(value)) => format!("certain: {value}"),
-        ("certain", None) => "the value is certain".into(),
-        ("posterior", value) => {
+        (Exposed::Certain, Some(value)) => format!("certain: {value}"),
+        (Exposed::Certain, None) => "the value is certain".into(),
+        (Exposed::Posterior, value) => {
             let about = value.map_or(String::new(), |v| format!(" in {v}"));
             format!("belief{about} rises from {:.4} to {:.4}", e.before, e.after)
         }
-        ("response", _) => format!("ε of randomized responses rises from {:.4} to {:.4}", e.before, e.after),
+        (Exposed::Response, _) => {
+            format!("ε of randomized responses rises from {:.4} to {:.4}", e.before, e.after)
+        }
         (_, _) if e.before == 0.0 => format!("{} possible values", e.after),
         (_, _) => format!("{} possible values, before {}", e.after, e.before),
     };
-    let from = if e.releases.is_empty() { String::new() } else { format!("; given by {}", e.releases.join(", ")) };
+    let from = if e.releases.is_empty() {
+        String::new()
+    } else {
+        format!("; given by {}", e.releases.join(", "))
+    };
     let because: String = e.because.iter().map(|line| format!("      {line}\n")).collect();
     format!("    {who}: {what}{from}\n{because}")
 }
@@ -349,7 +412,7 @@ fn exposure(e: &Exposure) -> String {
 pub fn loaded(a: &Loaded) -> String {
     let mut out = format!("Loaded {} into {}\n\n", a.release, a.into);
     let head = ["table", "rows", "of"].map(str::to_owned).to_vec();
-    let row = |t: &Made| vec![t.table.clone(), t.rows.to_string(), t.file.clone()];
+    let row = |t: &LoadedTable| vec![t.table.clone(), t.rows.to_string(), t.file.clone()];
     out.push_str(&table(&[vec![head], a.tables.iter().map(row).collect()].concat()));
     out
 }
@@ -367,12 +430,21 @@ const ROLES: [(&str, &str); 5] = [
 pub fn verified(a: &Verified) -> String {
     let m = &a.certificate.measured;
     let mut out = match a.outcome {
-        "verified" => format!("True: everything that is certified of {} is so, under these roles:\n\n", a.release),
-        "incomplete" => format!("NOT VERIFIED: {} cannot be vouched for; the roles are said to be:\n\n", a.release),
-        _ => format!("FALSE: {} is not as certified; the roles are said to be:\n\n", a.release),
+        VerifyOutcome::Verified => format!(
+            "True: everything that is certified of {} is so, under these roles:\n\n",
+            a.release
+        ),
+        VerifyOutcome::Incomplete => format!(
+            "NOT VERIFIED: {} cannot be vouched for; the roles are said to be:\n\n",
+            a.release
+        ),
+        VerifyOutcome::False => {
+            format!("FALSE: {} is not as certified; the roles are said to be:\n\n", a.release)
+        }
     };
     for (role, about) in ROLES {
-        let names: Vec<&str> = a.columns.iter().filter(|c| c.role == role).map(|c| c.name.as_str()).collect();
+        let names: Vec<&str> =
+            a.columns.iter().filter(|c| c.role == role).map(|c| c.name.as_str()).collect();
         if !names.is_empty() {
             let _ = writeln!(out, "  {about}: {}", names.join(", "));
         }
@@ -385,13 +457,22 @@ pub fn verified(a: &Verified) -> String {
             "singling out".into(),
             number(&s.highest),
             number(&s.average),
-            format!("{} in {}", counted(s.records, "record", "records"), counted(s.classes, "class", "classes")),
+            format!(
+                "{} in {}",
+                counted(s.records, "record", "records"),
+                counted(s.classes, "class", "classes")
+            ),
         ],
     ];
     for i in &m.inference {
         let fewest = i.possible.first().map_or(0, |p| p.values);
         let left = format!("at least {} possible", counted(fewest, "value is", "values are"));
-        rows.push(vec![format!("inference, {}", i.attribute), number(&i.highest), number(&i.average), left]);
+        rows.push(vec![
+            format!("inference, {}", i.attribute),
+            number(&i.highest),
+            number(&i.average),
+            left,
+        ]);
     }
     out.push_str(&table(&rows));
     let wrong: Vec<_> = a.checked.iter().filter(|c| !c.holds).collect();
@@ -426,17 +507,17 @@ fn short(x: f64) -> String {
 pub fn compared(a: &Compared) -> String {
     let rows = &a.policies;
     let mut lines: Vec<Vec<String>> = Vec::new();
-    let mut line = |name: String, cell: &dyn Fn(&Row) -> Option<String>| {
+    let mut line = |name: String, cell: &dyn Fn(&ComparedPolicy) -> Option<String>| {
         let cells: Vec<Option<String>> = rows.iter().map(cell).collect();
         if cells.iter().any(Option::is_some) {
             let cells = cells.into_iter().map(|c| c.unwrap_or_else(|| "–".into()));
             lines.push(std::iter::once(name).chain(cells).collect());
         }
     };
-    let made = |r: &Row, text: String| (r.outcome != "refused").then_some(text);
+    let made = |r: &ComparedPolicy, text: String| (r.outcome != Outcome::Refused).then_some(text);
     line("policy".into(), &|r| Some(r.policy.clone()));
     line("algorithm".into(), &|r| Some(r.algorithm.clone()));
-    line("outcome".into(), &|r| Some(r.outcome.into()));
+    line("outcome".into(), &|r| Some(r.outcome.to_string()));
     let mut named: Vec<String> = Vec::new();
     let title = |m: &Model| [name_of(m), about(m)].join(" ").trim_end().to_owned();
     for m in rows.iter().flat_map(|r| &r.models).map(title) {
@@ -445,21 +526,25 @@ pub fn compared(a: &Compared) -> String {
         }
     }
     for name in named {
-        line(name.clone(), &|r| Some(number(&r.models.iter().find(|m| title(m) == name)?.measured)));
+        line(name.clone(), &|r| {
+            Some(number(&r.models.iter().find(|m| title(m) == name)?.measured))
+        });
     }
     line("classes".into(), &|r| made(r, grouped(r.classes)));
     line("suppressed".into(), &|r| made(r, grouped(r.suppressed)));
     line("risk, highest".into(), &|r| Some(number(&r.risk.as_ref()?.prosecutor.max)));
-    line("risk, average".into(), &|r| Some(format!("{:.4}", r.risk.as_ref()?.prosecutor.average)));
+    line("risk, average".into(), &|r| {
+        Some(format!("{:.4}", r.risk.as_ref()?.prosecutor.average.to_f64()))
+    });
     for metric in scumble::catalogue::METRICS {
-        line(metric.name.into(), &|r| r.utility.get(metric.name).map(|x| short(*x)));
+        line(metric.name.into(), &|r| r.utility.get(metric.name).map(|loss| short(loss.value)));
     }
     let asked = rows.iter().find_map(|r| r.queries.as_ref()).map_or(0, |q| q.number);
     line(format!("error of {asked} queries, median"), &|r| Some(share(r.queries.as_ref()?.median)));
     line("error, 90 % are below".into(), &|r| Some(share(r.queries.as_ref()?.p90)));
     line("seconds".into(), &|r| r.seconds.get("total").map(|s| format!("{s:.2}")));
     let mut out = table(&lines);
-    for r in rows.iter().filter(|r| r.outcome == "refused") {
+    for r in rows.iter().filter(|r| r.outcome == Outcome::Refused) {
         let _ = write!(out, "\n{} was refused:\n\n{}", r.policy, reasons(&r.reasons));
     }
     if let Some(file) = &a.picture {
@@ -488,8 +573,13 @@ pub fn answered(a: &Answered) -> String {
 /// The answer of `check`.
 pub fn checked(a: &Checked) -> String {
     let mut out = String::new();
-    let (rows, classes) = (counted(a.rows, "record", "records"), counted(a.classes, "class", "classes"));
-    let _ = writeln!(out, "{rows} in {classes}; the smallest class has {}", counted(a.k, "record", "records"));
+    let (rows, classes) =
+        (counted(a.rows, "record", "records"), counted(a.classes, "class", "classes"));
+    let _ = writeln!(
+        out,
+        "{rows} in {classes}; the smallest class has {}",
+        counted(a.k, "record", "records")
+    );
     if let Some(g) = &a.groups {
         let _ = writeln!(out, "anatomized: sensitive values are those of {}", groups(g));
     }
@@ -506,11 +596,16 @@ pub fn checked(a: &Checked) -> String {
     };
     // A rank that no class reaches says nothing more than the first such rank.
     let mut seen_infinite = std::collections::BTreeSet::new();
-    let shown: Vec<&Model> =
-        a.models.iter().filter(|m| m.measured.value.is_some() || seen_infinite.insert(about(m))).collect();
-    out.push_str(&table(&std::iter::once(head).chain(shown.into_iter().map(row)).collect::<Vec<_>>()));
-    let risk = |name: &str, f: &scumble_io::answer::Figures| {
-        vec![name.to_owned(), number(&f.max), format!("{:.4}", f.average)]
+    let shown: Vec<&Model> = a
+        .models
+        .iter()
+        .filter(|m| m.measured.value.is_some() || seen_infinite.insert(about(m)))
+        .collect();
+    out.push_str(&table(
+        &std::iter::once(head).chain(shown.into_iter().map(row)).collect::<Vec<_>>(),
+    ));
+    let risk = |name: &str, f: &scumble_publisher::answer::RiskFigures| {
+        vec![name.to_owned(), number(&f.max), format!("{:.4}", f.average.to_f64())]
     };
     out.push('\n');
     out.push_str(&table(&[
@@ -524,11 +619,19 @@ pub fn checked(a: &Checked) -> String {
         let others = u.estimates.iter().filter(|(name, _)| **name != "dankar");
         let others: Vec<String> = others.map(|(name, x)| format!("{name} {}", share(*x))).collect();
         let (people, all) = (grouped(u.population), others.join(", "));
-        let _ = writeln!(out, "  alone among {people} people, estimated: {} of the records ({all})", share(u.share));
+        let _ = writeln!(
+            out,
+            "  alone among {people} people, estimated: {} of the records ({all})",
+            share(u.share)
+        );
     }
     out.push_str(&sizes(a));
     if let Some(keeps) = a.keeps {
-        let _ = write!(out, "\n{}\n\n", if keeps { "Keeps its promises:" } else { "BREAKS its promises:" });
+        let _ = write!(
+            out,
+            "\n{}\n\n",
+            if keeps { "Keeps its promises:" } else { "BREAKS its promises:" }
+        );
         out.push_str(&promised(&a.promises));
         if !keeps {
             out.push('\n');
@@ -541,8 +644,10 @@ pub fn checked(a: &Checked) -> String {
 }
 
 /// The freeform attacks that break a promise.
-fn freeform(f: &FreeformNote) -> String {
-    let count = |name: &str| f.figures.get(name).map_or(0, |&n| n as u64);
+fn freeform(f: &FreeformAttacks) -> String {
+    let count = |name: &str| {
+        f.figures.iter().find(|figure| figure.name == name).map_or(0, |figure| figure.value as u64)
+    };
     let known = f.parameters.get("known").filter(|p| *p != "0");
     let values = |p: &str| if p == "1" { "one value".into() } else { format!("{p} values") };
     let known = known.map_or_else(String::new, |p| format!(", {} known at most", values(p)));
@@ -589,12 +694,24 @@ pub fn inspected(a: &Inspection) -> String {
         counted(a.rows, "record", "records"),
         counted(a.columns.len() as u64, "column", "columns")
     );
-    let head = ["column", "kind", "distinct", "missing", "likely role", "because"].map(str::to_owned).to_vec();
-    let row = |c: &scumble_io::inspect::ColumnProfile| {
-        let role = if c.person { format!("{}, person", c.role.name()) } else { c.role.name().to_owned() };
-        vec![c.name.clone(), c.kind.into(), grouped(c.distinct), grouped(c.missing), role, c.reason.clone()]
+    let head = ["column", "kind", "distinct", "missing", "likely role", "because"]
+        .map(str::to_owned)
+        .to_vec();
+    let row = |c: &ColumnProfile| {
+        let role =
+            if c.person { format!("{}, person", c.role.name()) } else { c.role.name().to_owned() };
+        vec![
+            c.name.clone(),
+            c.kind.to_string(),
+            grouped(c.distinct),
+            grouped(c.missing),
+            role,
+            c.reason.clone(),
+        ]
     };
-    out.push_str(&table(&std::iter::once(head).chain(a.columns.iter().map(row)).collect::<Vec<_>>()));
+    out.push_str(&table(
+        &std::iter::once(head).chain(a.columns.iter().map(row)).collect::<Vec<_>>(),
+    ));
     for (column, values) in a.columns.iter().filter_map(|c| Some((c, c.values.as_ref()?))) {
         let _ = writeln!(out, "  values of {}: {} …", column.name, values.commonest.join(", "));
     }
@@ -603,13 +720,17 @@ pub fn inspected(a: &Inspection) -> String {
     } else {
         let sets = counted(a.minimal_sets, "smallest set", "smallest sets");
         let _ = writeln!(out, "\nSingled out by up to {} columns ({sets}):\n", a.max_columns);
-        let row = |s: &SinglingOut| vec![s.columns.join(" + "), grouped(s.people), share(s.share)];
+        let row =
+            |s: &SinglingOutSet| vec![s.columns.join(" + "), grouped(s.people), share(s.share)];
         let head = vec!["columns".to_owned(), "people".into(), String::new()];
         out.push_str(&table(
-            &std::iter::once(head).chain(a.singling_out.iter().take(SETS).map(row)).collect::<Vec<_>>(),
+            &std::iter::once(head)
+                .chain(a.singling_out.iter().take(SETS).map(row))
+                .collect::<Vec<_>>(),
         ));
         if a.singling_out.len() > SETS {
-            let _ = writeln!(out, "  … and {} more (--json lists them)", a.singling_out.len() - SETS);
+            let _ =
+                writeln!(out, "  … and {} more (--json lists them)", a.singling_out.len() - SETS);
         }
     }
     if !a.together.columns.is_empty() {

@@ -1,13 +1,14 @@
 //! `scumble taxonomy build` and `check`.
 
-use crate::{Answer, show};
+use crate::{Answer, show, to_json};
 use clap::Subcommand;
 use scumble::encode::encode;
+use scumble::failure::{Failure, Failures};
 use scumble::policy::read_rule;
-use scumble::problem::{Problem, Problems};
 use scumble::taxonomy::{Rule, Taxonomy, write_rows};
-use scumble_io::columns::{self, ReadOptions};
-use scumble_io::source::read_taxonomy;
+use scumble_publisher::answer::{Against, BuiltTaxonomy, CheckedTaxonomy, VERSION};
+use scumble_publisher::publish::source::read_taxonomy;
+use scumble_publisher::table::columns::{self, ReadOptions};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +64,9 @@ pub struct RuleArguments {
     /// Text masked from the right
     #[arg(long, conflicts_with = "flat")]
     prefix: bool,
+    /// With prefix: the number of characters of the longest text there may be
+    #[arg(long, requires = "prefix", value_name = "CHARACTERS")]
+    length: Option<usize>,
     /// The value or nothing
     #[arg(long)]
     flat: bool,
@@ -70,68 +74,102 @@ pub struct RuleArguments {
 
 impl RuleArguments {
     /// The rule, read by the parser of policies.
-    fn rule(&self, column: &str) -> Result<Rule, Problems> {
+    fn rule(&self, column: &str) -> Result<Rule, Failures> {
         // A list or text of JSON is one of TOML.
         let text = if self.prefix {
-            "{ prefix = true }".to_owned()
+            let length = self.length.map(|n| format!(", length = {n}")).unwrap_or_default();
+            format!("{{ prefix = true{length} }}")
         } else if self.flat {
             "{ flat = true }".to_owned()
         } else if !self.dates.is_empty() {
             format!("{{ dates = {} }}", json!(self.dates))
         } else {
             let ends = [("low", &self.low), ("high", &self.high)].into_iter();
-            let ends = ends.filter_map(|(name, end)| Some(format!(", {name} = {}", json!(end.as_ref()?))));
+            let ends =
+                ends.filter_map(|(name, end)| Some(format!(", {name} = {}", json!(end.as_ref()?))));
             format!("{{ intervals = {}{} }}", json!(self.intervals), ends.collect::<String>())
         };
         read_rule(column, &text)
     }
 }
 
-pub fn run(command: Command) -> Result<Answer, Problems> {
+pub fn run(command: Command) -> Result<Answer, Failures> {
     match command {
-        Command::Build { data, column, rule, output } => build(&data, &column, &rule.rule(&column)?, output.as_deref()),
+        Command::Build { data, column, rule, output } => {
+            build(&data, &column, &rule.rule(&column)?, output.as_deref())
+        }
         Command::Check { file, data, column, ordered, show_values } => {
             check(&file, data.as_deref().zip(column.as_deref()), ordered, show_values)
         }
     }
 }
 
-fn read_column(data: &Path, column: &str) -> Result<columns::Column, Problems> {
-    let read = columns::read(data, &ReadOptions::default(), Some(&[column.to_owned()]), &|_, _| ())?;
-    read.columns
-        .into_iter()
-        .next()
-        .ok_or_else(|| Problem::new(format!("`{}` has no column `{column}`", data.display())).into())
+fn read_column(data: &Path, column: &str) -> Result<columns::Column, Failures> {
+    let read =
+        columns::read(data, &ReadOptions::default(), Some(&[column.to_owned()]), &|_, _| true)?;
+    read.columns.into_iter().next().ok_or_else(|| {
+        Failure::usage("no-such-column", format!("`{}` has no column `{column}`", data.display()))
+            .into()
+    })
 }
 
-fn build(data: &Path, column: &str, rule: &Rule, output: Option<&Path>) -> Result<Answer, Problems> {
+fn build(
+    data: &Path,
+    column: &str,
+    rule: &Rule,
+    output: Option<&Path>,
+) -> Result<Answer, Failures> {
     let read = read_column(data, column)?;
     let values: Vec<&str> = read.values.iter().collect();
     if values.iter().all(|v| v.is_empty()) {
-        return Err(Problem::new(format!("column `{column}` has no values")).into());
+        return Err(Failure::data("no-values", format!("column `{column}` has no values")).into());
     }
     let (taxonomy, _) = encode(column, rule, None, &values, &[String::new()])?;
     let text = write_rows(&taxonomy.rows());
-    let summary = json!({ "column": column, "values": taxonomy.rows().len(), "levels": taxonomy.levels() });
-    let Some(output) = output else { return Ok(Answer { text, json: summary, yes: true }) };
-    scumble_io::publisher::write_whole(output, &text)?;
+    let mut answer = BuiltTaxonomy {
+        version: VERSION,
+        column: column.to_owned(),
+        values: taxonomy.rows().len() as u64,
+        levels: taxonomy.levels() as u64,
+        file: output.map(|path| path.display().to_string()),
+        rows: None,
+    };
+    let Some(output) = output else {
+        answer.rows = Some(taxonomy.rows());
+        return Ok(Answer { text, json: to_json(&answer)?, yes: true });
+    };
+    scumble_publisher::publish::write_whole(output, &text)?;
     let text = format!(
         "Wrote {}: {} values, {} levels above them.\nIt lists values of the data: keep it as safe as the data.\n",
         output.display(),
-        show::grouped(taxonomy.rows().len() as u64),
-        taxonomy.levels()
+        show::grouped(answer.values),
+        answer.levels
     );
-    Ok(Answer { text, json: summary, yes: true })
+    Ok(Answer { text, json: to_json(&answer)?, yes: true })
 }
 
-fn check(file: &Path, against: Option<(&Path, &str)>, ordered: bool, show_values: bool) -> Result<Answer, Problems> {
+fn check(
+    file: &Path,
+    against: Option<(&Path, &str)>,
+    ordered: bool,
+    show_values: bool,
+) -> Result<Answer, Failures> {
     let name = file.display().to_string();
     let taxonomy = Taxonomy::from_rows(&name, read_taxonomy(file, &name)?, ordered, false)?;
+    let mut answer = CheckedTaxonomy {
+        version: VERSION,
+        taxonomy: name,
+        values: taxonomy.leaves() as u64,
+        levels: taxonomy.levels() as u64,
+        root: taxonomy.label(taxonomy.root()).into_owned(),
+        against: None,
+    };
     let mut text = format!(
-        "{name}: {} values, {} levels above them, root `{}`\n",
-        show::grouped(taxonomy.leaves() as u64),
-        taxonomy.levels(),
-        taxonomy.label(taxonomy.root())
+        "{}: {} values, {} levels above them, root `{}`\n",
+        answer.taxonomy,
+        show::grouped(answer.values),
+        answer.levels,
+        answer.root
     );
     let mut missing: Vec<String> = Vec::new();
     if let Some((data, column)) = against {
@@ -141,7 +179,11 @@ fn check(file: &Path, against: Option<(&Path, &str)>, ordered: bool, show_values
         if missing.is_empty() {
             text.push_str(&format!("covers every value of `{column}` in {}\n", data.display()));
         } else {
-            let values = if missing.len() == 1 { "one value".into() } else { format!("{} values", missing.len()) };
+            let values = if missing.len() == 1 {
+                "one value".into()
+            } else {
+                format!("{} values", missing.len())
+            };
             text.push_str(&format!("misses {values} of `{column}` in {}\n", data.display()));
             if show_values {
                 missing.iter().for_each(|v| text.push_str(&format!("  {v}\n")));
@@ -149,10 +191,12 @@ fn check(file: &Path, against: Option<(&Path, &str)>, ordered: bool, show_values
                 text.push_str("  hint: `--show-values` lists them (they are personal data)\n");
             }
         }
+        answer.against = Some(Against {
+            data: data.display().to_string(),
+            column: column.to_owned(),
+            missing: missing.len() as u64,
+            missing_values: if show_values { missing.clone() } else { Vec::new() },
+        });
     }
-    let json = json!({
-        "taxonomy": name, "values": taxonomy.leaves(), "levels": taxonomy.levels(), "missing": missing.len(),
-        "missing_values": if show_values { missing.clone() } else { Vec::new() },
-    });
-    Ok(Answer { text, json, yes: missing.is_empty() })
+    Ok(Answer { text, json: to_json(&answer)?, yes: missing.is_empty() })
 }

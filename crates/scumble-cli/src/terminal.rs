@@ -1,14 +1,17 @@
 //! The door to the terminal: everything that is printed goes through here.
 //!
-//! Names of columns, values, files and tables come from files that somebody else may have written. An escape sequence in one
-//! of them could clear the screen, change what was printed before it, or set the title; a mark of writing direction could turn
-//! a line around. So control characters are written as `\u{…}`, and nothing that is printed needs them.
+//! Names of columns, values, files and tables come from files that somebody else may have written.
+//! An escape sequence in one of them could clear the screen, change what was printed before it, or
+//! set the title; a mark of writing direction could turn a line around. So control characters are
+//! written as `\u{…}`, and nothing that is printed needs them.
 
-use scumble::problem::Problems;
+use crate::remedy;
+use scumble::failure::Failures;
 use std::borrow::Cow;
 use std::io::Write;
 
-/// Prints text to standard output. A reader that closed the pipe early got what it wanted; every other failure is told.
+/// Prints text to standard output. A reader that closed the pipe early got what it wanted; every
+/// other failure is told.
 pub fn print(text: &str) -> std::io::Result<()> {
     written(&escaped(text, '\n'))
 }
@@ -38,12 +41,12 @@ fn written(text: &str) -> std::io::Result<()> {
 }
 
 /// Prints problems to standard error. A proof in a message has several lines.
-pub fn problems(problems: &Problems) {
+pub fn problems(problems: &Failures) {
     let mut err = std::io::stderr().lock();
     for problem in &problems.0 {
         let _ = writeln!(err, "error: {}", escaped(&problem.message, '\n'));
-        if let Some(hint) = &problem.hint {
-            let _ = writeln!(err, "  hint: {}", escaped(hint, '\n'));
+        if let Some(remedy) = &problem.remedy {
+            let _ = writeln!(err, "  hint: {}", escaped(&remedy::words(remedy), '\n'));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The budget over processes: together they never overspend, and a crash never gives an answer for free.
+//! The budget over processes: together they never overspend, and a crash never gives an answer for
+//! free.
 
 use std::fs;
 use std::path::Path;
@@ -25,16 +26,32 @@ fn survey(epsilon: &str) -> tempfile::TempDir {
 
 fn command(folder: &Path, epsilon: &str) -> Command {
     let mut command = Command::new(SCUMBLE);
-    command.current_dir(folder).args(["query", "--dp", "policy.toml", "--json", "--epsilon", epsilon]);
-    command.arg("SELECT sex, COUNT(*) FROM people GROUP BY sex").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.current_dir(folder).args([
+        "query",
+        "--dp",
+        "policy.toml",
+        "--json",
+        "--epsilon",
+        epsilon,
+    ]);
+    command
+        .arg("SELECT sex, COUNT(*) FROM people GROUP BY sex")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
 /// How many prices the ledger says were paid.
 fn lines(folder: &Path) -> usize {
-    let list = Command::new(SCUMBLE).current_dir(folder).args(["ledger", "list", "--json"]).output().expect("it runs");
+    let list = Command::new(SCUMBLE)
+        .current_dir(folder)
+        .args(["ledger", "list", "--json"])
+        .output()
+        .expect("it runs");
     let json: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap_or_default();
-    json["paid"].as_array().map_or(0, |all| all.iter().filter_map(|p| p["prices"].as_u64()).sum::<u64>() as usize)
+    json["paid"]
+        .as_array()
+        .map_or(0, |all| all.iter().filter_map(|p| p["prices"].as_u64()).sum::<u64>() as usize)
 }
 
 /// Whether noise was drawn for it.
@@ -45,11 +62,18 @@ fn answered(output: &Output) -> bool {
 #[test]
 fn processes_never_overspend_together() {
     let folder = survey("1");
-    let children: Vec<_> = (0..16).map(|_| command(folder.path(), "0.1").spawn().expect("it starts")).collect();
-    let outputs: Vec<Output> = children.into_iter().map(|c| c.wait_with_output().expect("it ends")).collect();
+    let children: Vec<_> =
+        (0..16).map(|_| command(folder.path(), "0.1").spawn().expect("it starts")).collect();
+    let outputs: Vec<Output> =
+        children.into_iter().map(|c| c.wait_with_output().expect("it ends")).collect();
     let given = outputs.iter().filter(|o| answered(o)).count();
     let refused = outputs.iter().filter(|o| o.status.code() == Some(1) && !answered(o)).count();
-    assert_eq!((given, refused), (10, 6), "{:?}", outputs.iter().map(|o| o.status.code()).collect::<Vec<_>>());
+    assert_eq!(
+        (given, refused),
+        (10, 6),
+        "{:?}",
+        outputs.iter().map(|o| o.status.code()).collect::<Vec<_>>()
+    );
     assert_eq!(lines(folder.path()), 10);
 }
 
@@ -65,7 +89,10 @@ fn a_killed_process_gives_no_answer_for_free() {
         let _ = child.kill();
         let output = child.wait_with_output().expect("it ends");
         let paid = lines(folder.path()) - before;
-        assert!(paid <= 1 && (paid == 1 || !answered(&output)), "round {round}: an answer was not paid");
+        assert!(
+            paid <= 1 && (paid == 1 || !answered(&output)),
+            "round {round}: an answer was not paid"
+        );
         given += usize::from(answered(&output));
     }
     assert!(lines(folder.path()) >= given);
@@ -93,7 +120,8 @@ fn what_cannot_be_understood_stops_everything() {
 fn no_ledger_no_answer() {
     let folder = survey("1");
     let policy = fs::read_to_string(folder.path().join("policy.toml")).expect("the policy");
-    fs::write(folder.path().join("policy.toml"), format!("ledger = false\n{policy}")).expect("another");
+    fs::write(folder.path().join("policy.toml"), format!("ledger = false\n{policy}"))
+        .expect("another");
     let output = command(folder.path(), "0.1").output().expect("it runs");
     assert_eq!(output.status.code(), Some(2));
     assert!(!answered(&output));
@@ -105,11 +133,14 @@ fn another_policy_does_not_bring_a_new_budget() {
     let folder = survey("1");
     assert!(answered(&command(folder.path(), "0.9").output().expect("it runs")));
     let policy = fs::read_to_string(folder.path().join("policy.toml")).expect("the policy");
-    fs::write(folder.path().join("policy.toml"), policy.replace("epsilon = 1 ", "epsilon = 1.5 ")).expect("another");
+    fs::write(folder.path().join("policy.toml"), policy.replace("epsilon = 1 ", "epsilon = 1.5 "))
+        .expect("another");
     let refused = command(folder.path(), "0.6").output().expect("it runs");
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stdout).contains("raises the budget"));
-    assert!(answered(&command(folder.path(), "0.6").arg("--raise-budget").output().expect("it runs")));
+    assert!(answered(
+        &command(folder.path(), "0.6").arg("--raise-budget").output().expect("it runs")
+    ));
     // It is raised for good, and no further.
     assert_eq!(command(folder.path(), "0.1").output().expect("it runs").status.code(), Some(1));
 }
@@ -123,7 +154,11 @@ fn the_largest_budget_ever_set_stays_the_limit() {
     for (epsilon, status) in [("1", 0), ("2", 0), ("2.1", 1)] {
         let other = policy.replace("epsilon = 2 ", &format!("epsilon = {epsilon} "));
         fs::write(folder.path().join("policy.toml"), other).expect("another");
-        assert_eq!(command(folder.path(), "0.1").output().expect("it runs").status.code(), Some(status), "{epsilon}");
+        assert_eq!(
+            command(folder.path(), "0.1").output().expect("it runs").status.code(),
+            Some(status),
+            "{epsilon}"
+        );
     }
 }
 
@@ -135,7 +170,8 @@ fn renamed(folder: &Path, to: &str) {
     fs::write(folder.join("policy.toml"), format!("source = \"{to}\"{policy}")).expect("another");
 }
 
-/// A copy, a link, a folder, and the next extract of the same people do not begin a budget of their own; other people do.
+/// A copy, a link, a folder, and the next extract of the same people do not begin a budget of their
+/// own; other people do.
 #[test]
 fn the_same_people_under_another_name_have_the_same_budget() {
     let folder = survey("1");
@@ -153,23 +189,34 @@ fn the_same_people_under_another_name_have_the_same_budget() {
         fs::write(folder.path().join("policy.toml"), &whole).expect("the policy");
         renamed(folder.path(), name);
         let refused = command(folder.path(), "0.2").output().expect("it runs");
-        assert_eq!(refused.status.code(), Some(1), "{name}: {}", String::from_utf8_lossy(&refused.stdout));
+        assert_eq!(
+            refused.status.code(),
+            Some(1),
+            "{name}: {}",
+            String::from_utf8_lossy(&refused.stdout)
+        );
     }
     let others: String = rest.lines().skip(1).map(|line| format!("other {line}\n")).collect();
-    fs::write(folder.path().join("others.csv"), format!("id,age,sex\n{others}")).expect("other people");
+    fs::write(folder.path().join("others.csv"), format!("id,age,sex\n{others}"))
+        .expect("other people");
     fs::write(folder.path().join("policy.toml"), &whole).expect("the policy");
     renamed(folder.path(), "others.csv");
     assert!(answered(&command(folder.path(), "0.2").output().expect("it runs")));
 }
 
-/// Where no column names the persons, the same bytes are recognised, and it is said that nothing else is.
+/// Where no column names the persons, the same bytes are recognised, and it is said that nothing
+/// else is.
 #[test]
 fn without_persons_the_same_bytes_are_recognised() {
     let folder = survey("1");
     let policy = fs::read_to_string(folder.path().join("policy.toml")).expect("the policy");
-    fs::write(folder.path().join("policy.toml"), policy.replace("person = \"id\"\n", "")).expect("another");
+    fs::write(folder.path().join("policy.toml"), policy.replace("person = \"id\"\n", ""))
+        .expect("another");
     let first = command(folder.path(), "0.9").output().expect("it runs");
-    assert!(answered(&first) && String::from_utf8_lossy(&first.stdout).contains("no byte of them changed"));
+    assert!(
+        answered(&first)
+            && String::from_utf8_lossy(&first.stdout).contains("no byte of them changed")
+    );
     fs::copy(folder.path().join("people.csv"), folder.path().join("copy.csv")).expect("a copy");
     renamed(folder.path(), "copy.csv");
     assert_eq!(command(folder.path(), "0.2").output().expect("it runs").status.code(), Some(1));
@@ -180,14 +227,21 @@ fn without_persons_the_same_bytes_are_recognised() {
 fn seeds_are_refused_where_real_answers_are() {
     let folder = survey("10");
     assert!(answered(&command(folder.path(), "0.1").output().expect("it runs")));
-    let seeded = command(folder.path(), "0.000001").args(["--seed", "7"]).output().expect("it runs");
+    let seeded =
+        command(folder.path(), "0.000001").args(["--seed", "7"]).output().expect("it runs");
     assert!(seeded.status.code() == Some(1) && !answered(&seeded));
     let policy = fs::read_to_string(folder.path().join("policy.toml")).expect("the policy");
-    fs::write(folder.path().join("policy.toml"), format!("ledger = \"test\"\n{policy}")).expect("another");
+    fs::write(folder.path().join("policy.toml"), format!("ledger = \"test\"\n{policy}"))
+        .expect("another");
     let seeded = command(folder.path(), "0.1").args(["--seed", "7"]).output().expect("it runs");
-    assert!(answered(&seeded) && String::from_utf8_lossy(&seeded.stdout).contains("\"test\": true"));
+    assert!(
+        answered(&seeded) && String::from_utf8_lossy(&seeded.stdout).contains("\"test\": true")
+    );
     let real = command(folder.path(), "0.1").output().expect("it runs");
-    assert!(real.status.code() == Some(1) && !answered(&real), "a ledger for tests takes no real answers");
+    assert!(
+        real.status.code() == Some(1) && !answered(&real),
+        "a ledger for tests takes no real answers"
+    );
 }
 
 /// What could not be printed was paid, and can be had again.
@@ -198,10 +252,18 @@ fn an_answer_that_cannot_be_written_is_kept() {
     let lost = command(folder.path(), "0.5").stdout(full).output().expect("it runs");
     assert_eq!(lost.status.code(), Some(2));
     let told = String::from_utf8_lossy(&lost.stderr).into_owned();
-    let entry = told.split("ledger answer ").nth(1).and_then(|rest| rest.split('`').next()).expect("the entry is told");
+    let entry = told
+        .split("ledger answer ")
+        .nth(1)
+        .and_then(|rest| rest.split('`').next())
+        .expect("the entry is told");
     let again = || {
         let mut command = Command::new(SCUMBLE);
-        command.current_dir(folder.path()).args(["ledger", "answer", entry, "--json"]).output().expect("it runs")
+        command
+            .current_dir(folder.path())
+            .args(["ledger", "answer", entry, "--json"])
+            .output()
+            .expect("it runs")
     };
     let (first, second) = (again(), again());
     assert!(answered(&first) && first.stdout == second.stdout, "{told}");
@@ -213,8 +275,15 @@ fn an_answer_that_cannot_be_written_is_kept() {
 fn files_of_a_ledger_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let folder = survey("1");
-    let ask = format!("umask 000; exec {SCUMBLE} query --dp policy.toml --epsilon 0.1 'SELECT COUNT(*) FROM people'");
-    let status = Command::new("sh").current_dir(folder.path()).args(["-c", &ask]).output().expect("it runs").status;
+    let ask = format!(
+        "umask 000; exec {SCUMBLE} query --dp policy.toml --epsilon 0.1 'SELECT COUNT(*) FROM people'"
+    );
+    let status = Command::new("sh")
+        .current_dir(folder.path())
+        .args(["-c", &ask])
+        .output()
+        .expect("it runs")
+        .status;
     assert!(status.success());
     let mut open = vec![folder.path().join("ledger"), folder.path().join("ledger.key")];
     let mut seen = 0;

@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 fn place() -> Option<Place> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let Ok(server) = std::env::var("SCUMBLE_TEST_POSTGRES") else {
-        eprintln!("skipped: SCUMBLE_TEST_POSTGRES names no server, as in postgres://user@127.0.0.1:5432");
+        eprintln!(
+            "skipped: SCUMBLE_TEST_POSTGRES names no server, as in postgres://user@127.0.0.1:5432"
+        );
         return None;
     };
     let name = format!("test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -57,9 +59,13 @@ fn one_after_the_other() {
     assert!(seen(&output).contains("a"), "{}", printed(&output));
     assert_eq!(place.consistent(), ["published"; 2]);
     let shown = place.answer(0, &ledger(&["show", "b"]));
-    assert_eq!(shown["shares"][0][1], 150, "{shown}");
+    assert_eq!(shown["shares"][0]["people"], 150, "{shown}");
     let verified = place.answer(0, &ledger(&["verify"]));
-    assert_eq!((&verified["in_place"], &verified["sound"]), (&2.into(), &true.into()), "{verified}");
+    assert_eq!(
+        (&verified["in_place"], &verified["sound"]),
+        (&2.into(), &true.into()),
+        "{verified}"
+    );
     let head = verified["head"].as_str().expect("a hash").to_owned();
     place.expect(0, &ledger(&["withdraw", "a", "--because", "of a test"]));
     place.expect(0, &ledger(&["verify", "--head", &head]));
@@ -135,7 +141,8 @@ fn killed_at_any_moment() {
         std::thread::sleep(typical * (300 + random.below(850)) as u32 / 1_000);
         let _ = child.kill();
         child.wait().expect("it ends");
-        // The server may take a moment to see that it is gone. Who only looks does not wait for that, who writes does.
+        // The server may take a moment to see that it is gone. Who only looks does not wait for
+        // that, who writes does.
         place.expect(0, &["publish", "policy.toml", "--to", "out/c", "--replace"]);
         place.consistent();
     }
@@ -162,7 +169,9 @@ fn what_was_changed_is_found() {
     server.batch_execute("INSERT INTO scumble_entries TABLE copy").expect("it is done");
     place.expect(0, &ledger(&["verify"]));
     server
-        .batch_execute("CREATE TABLE files AS TABLE scumble_kept; UPDATE scumble_kept SET bytes = 'x'")
+        .batch_execute(
+            "CREATE TABLE files AS TABLE scumble_kept; UPDATE scumble_kept SET bytes = 'x'",
+        )
         .expect("it is done");
     assert!(place.expect(2, &PUBLISH).contains("was changed"));
     assert!(place.expect(1, &ledger(&["verify"])).contains("was changed"));
@@ -195,12 +204,17 @@ fn a_key_of_one_self() {
     assert!(!place.path("ledger.key").exists() && text.lines().count() == 2);
 }
 
-/// The library that stops or kills a process at a call; `None`, and a word about it, without a compiler.
+/// The library that stops or kills a process at a call; `None`, and a word about it, without a
+/// compiler.
 fn disturber(place: &Place) -> Option<PathBuf> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/attacks/disk.c");
     let library = place.path("disk.so");
     let mut compiler = Command::new("gcc");
-    compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).args([source, "-ldl", "-lpthread"]);
+    compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).args([
+        source,
+        "-ldl",
+        "-lpthread",
+    ]);
     if !compiler.status().is_ok_and(|status| status.success()) {
         eprintln!("skipped: gcc is not here");
         return None;
@@ -211,14 +225,20 @@ fn disturber(place: &Place) -> Option<PathBuf> {
 /// Publishes to `out/c`, and does something at the call after `skip` such calls.
 fn disturbed(place: &Place, library: &Path, how: &str, call: &str, skip: &str) -> Child {
     let mut command = place.command(&PUBLISH);
-    command.env("LD_PRELOAD", library).env("DISK_HOW", how).env("DISK_CALL", call).env("DISK_SKIP", skip);
+    command
+        .env("LD_PRELOAD", library)
+        .env("DISK_HOW", how)
+        .env("DISK_CALL", call)
+        .env("DISK_SKIP", skip);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
 }
 
 fn wait_until_stopped(child: &Child) {
     let begun = Instant::now();
     let stat = format!("/proc/{}/stat", child.id());
-    while !fs::read_to_string(&stat).is_ok_and(|s| s.rsplit(") ").next().is_some_and(|s| s.starts_with('T'))) {
+    while !fs::read_to_string(&stat)
+        .is_ok_and(|s| s.rsplit(") ").next().is_some_and(|s| s.starts_with('T')))
+    {
         assert!(begun.elapsed() < Duration::from_secs(120), "it does not stop");
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -230,12 +250,14 @@ fn standing_of_the_last(place: &Place) -> String {
     last["standing"].as_str().expect("a word").to_owned()
 }
 
-/// A publisher whose session ends is not dead. Before its release has its place it stops; afterwards it confirms, whatever
-/// others wrote meanwhile.
+/// A publisher whose session ends is not dead. Before its release has its place it stops;
+/// afterwards it confirms, whatever others wrote meanwhile.
 #[test]
 fn a_session_that_is_lost() {
     // Where it is stopped; its exit status; how the release stands afterwards.
-    for (call, status, standing) in [("open:/data.csv", 2, "abandoned"), ("rename:/c", 0, "published")] {
+    for (call, status, standing) in
+        [("open:/data.csv", 2, "abandoned"), ("rename:/c", 0, "published")]
+    {
         let Some(place) = published() else { return };
         let Some(library) = disturber(&place) else { return };
         let child = disturbed(&place, &library, "stop", call, "0");
@@ -243,9 +265,14 @@ fn a_session_that_is_lost() {
         let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                       WHERE datname = current_database() AND pid <> pg_backend_pid()";
         place.server().query(others, &[]).expect("it is done");
-        assert_eq!(standing_of_the_last(&place), "announced", "{call}: nobody knows that it will not be there");
+        assert_eq!(
+            standing_of_the_last(&place),
+            "announced",
+            "{call}: nobody knows that it will not be there"
+        );
         // Somebody else publishes meanwhile, and is judged against what is announced.
-        let output = place.run(&["publish", "policy.toml", "--to", "out/d", "--json", "--wait", "5"]);
+        let output =
+            place.run(&["publish", "policy.toml", "--to", "out/d", "--json", "--wait", "5"]);
         assert!(seen(&output).contains("c"), "{}", printed(&output));
         let going_on = Command::new("kill").args(["-CONT", &child.id().to_string()]).status();
         assert!(going_on.is_ok_and(|status| status.success()));
@@ -258,18 +285,26 @@ fn a_session_that_is_lost() {
     }
 }
 
-/// From where nothing of a release can be seen, nothing is known of it, whatever the machines are called.
+/// From where nothing of a release can be seen, nothing is known of it, whatever the machines are
+/// called.
 #[test]
 fn two_machines_of_one_name() {
-    for (call, skip, standing) in [("open:/data.csv", "0", "abandoned"), ("fsync:/out", "1", "published")] {
+    for (call, skip, standing) in
+        [("open:/data.csv", "0", "abandoned"), ("fsync:/out", "1", "published")]
+    {
         let Some(place) = published() else { return };
         let Some(library) = disturber(&place) else { return };
-        let output = disturbed(&place, &library, "kill", call, skip).wait_with_output().expect("it ends");
+        let output =
+            disturbed(&place, &library, "kill", call, skip).wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), None, "{}", printed(&output));
         fs::rename(place.path("out"), place.path("disk-of-the-other")).expect("it can be moved");
         // Whoever writes waits until the server has seen that the run is gone.
         place.expect(0, &["publish", "policy.toml", "--to", "elsewhere/d"]);
-        assert_eq!(place.answer(0, &ledger(&["list"]))["releases"][2]["standing"], "announced", "{call}");
+        assert_eq!(
+            place.answer(0, &ledger(&["list"]))["releases"][2]["standing"],
+            "announced",
+            "{call}"
+        );
         fs::rename(place.path("disk-of-the-other"), place.path("out")).expect("it can be moved");
         assert_eq!(place.consistent()[2], standing, "{call}");
     }

@@ -1,5 +1,5 @@
-//! What must hold whatever happens: a release is there completely or not at all, nothing of it says more than it
-//! should, and every record goes with its own cells.
+//! What must hold whatever happens: a release is there completely or not at all, nothing of it says
+//! more than it should, and every record goes with its own cells.
 
 use arrow_array::{ArrayRef, Date32Array, Int64Array, RecordBatch, StringArray};
 use std::collections::{BTreeMap, HashMap};
@@ -73,14 +73,19 @@ impl Place {
 }
 
 fn printed(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 /// A table of invented people: an identifier, a row number, three quasi-identifiers and an illness.
 fn people(rows: usize) -> String {
     let mut state = 42u64;
     let mut random = |n: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % n
     };
     let mut out = String::from("id,row,age,illness,zip,sex\n");
@@ -92,7 +97,8 @@ fn people(rows: usize) -> String {
     out
 }
 
-/// The policy for [`people`], without a ledger, which has tests of its own; `row` says what the row number is, `algorithm` what more to say under [algorithm].
+/// The policy for [`people`], without a ledger, which has tests of its own; `row` says what the row
+/// number is, `algorithm` what more to say under [algorithm].
 fn policy(row: &str, algorithm: &str) -> String {
     format!(
         r#"source = "data.csv"
@@ -129,7 +135,8 @@ fn below_a_file_nothing_is_written() {
     let place = Place::new(&people(100), &policy("identifier", ""));
     let text = place.expect(2, &["publish", "policy.toml", "--to", "data.csv/release"]);
     assert!(
-        text.contains("error: cannot write to `data.csv`: ") && text.contains("hint: choose another folder"),
+        text.contains("error: cannot write to `data.csv`: ")
+            && text.contains("hint: choose another folder"),
         "{text}"
     );
     let text = place.expect(2, &["publish", "policy.toml", "--to", "data.csv/deeper/release"]);
@@ -152,7 +159,9 @@ fn in_a_folder_without_permission_nothing_is_written() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new(&people(100), &policy("identifier", ""));
     fs::create_dir(place.path("locked")).expect("a folder");
-    let permit = |mode| fs::set_permissions(place.path("locked"), fs::Permissions::from_mode(mode)).expect("a mode");
+    let permit = |mode| {
+        fs::set_permissions(place.path("locked"), fs::Permissions::from_mode(mode)).expect("a mode")
+    };
     permit(0o555);
     // Root may write everywhere; then there is nothing to see.
     if fs::write(place.path("locked/probe"), "").is_err() {
@@ -167,20 +176,31 @@ fn in_a_folder_without_permission_nothing_is_written() {
 
 /// Publishes with a limit on the size of files, in blocks of 1 KiB.
 fn publish_limited(place: &Place, blocks: usize, more: &str) -> Output {
-    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {SCUMBLE} publish policy.toml {more}");
-    Command::new("bash").current_dir(place.0.path()).args(["-c", &script]).output().expect("bash is there")
+    let script =
+        format!("trap '' XFSZ; ulimit -f {blocks}; exec {SCUMBLE} publish policy.toml {more}");
+    Command::new("bash")
+        .current_dir(place.0.path())
+        .args(["-c", &script])
+        .output()
+        .expect("bash is there")
 }
 
 #[test]
 fn when_a_write_fails_nothing_is_left() {
     for format in ["csv", "parquet"] {
-        let place = Place::new(&people(20_000), &(policy("insensitive", "") + &format!("format = \"{format}\"\n")));
+        let place = Place::new(
+            &people(20_000),
+            &(policy("insensitive", "") + &format!("format = \"{format}\"\n")),
+        );
         let before = place.everything();
         for blocks in [0, 1, 16, 32] {
             let output = publish_limited(&place, blocks, "");
             let text = printed(&output);
             assert_eq!(output.status.code(), Some(2), "{text}");
-            assert!(text.contains(&format!("error: writing `data.{format}` failed: file too large")), "{text}");
+            assert!(
+                text.contains(&format!("error: writing `data.{format}` failed: file too large")),
+                "{text}"
+            );
             assert!(text.contains("hint: nothing was published"), "{text}");
             assert_eq!(place.everything(), before, "{blocks} blocks");
         }
@@ -204,7 +224,8 @@ fn on_a_full_disk_nothing_is_left() {
     let place = Place::new(&people(20_000), &policy("insensitive", ""));
     let disk = place.path("disk");
     fs::create_dir(&disk).expect("a folder");
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=200k", "tmpfs"]).arg(&disk).output();
+    let mounted =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=200k", "tmpfs"]).arg(&disk).output();
     if !mounted.is_ok_and(|o| o.status.success()) {
         return; // Only root may; the test with a limit says nearly the same.
     }
@@ -220,15 +241,22 @@ fn on_a_full_disk_nothing_is_left() {
 
 // Somebody who changes their mind.
 
-/// Publishes and sends a signal after a while. Whatever the moment, the release is there completely or not at all.
+/// Publishes and sends a signal after a while. Whatever the moment, the release is there completely
+/// or not at all.
 fn interrupt(place: &Place, signal: &str, after: Duration, replacing: bool) -> &'static str {
     let mut arguments = vec!["publish", "policy.toml"];
     if replacing {
         arguments.push("--replace");
     }
-    let mut child = place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut child = place
+        .command(&arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
     std::thread::sleep(after);
-    let _ = Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status();
+    let _ =
+        Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status();
     let status = child.wait().expect("it ends");
     let output = child.wait_with_output().expect("it has ended");
     let text = printed(&output);
@@ -296,7 +324,8 @@ fn an_interrupt_leaves_all_or_nothing() {
 fn what_a_killed_run_left_is_put_right_by_the_next() {
     let place = Place::new(&people(1_000), &policy("identifier", ""));
     place.expect(0, &["publish", "policy.toml"]);
-    // As if a run with `--replace` had been killed between its two renames, and another one while it wrote.
+    // As if a run with `--replace` had been killed between its two renames, and another one while
+    // it wrote.
     fs::rename(place.path("out/release"), place.path("out/.release.replaced")).expect("a folder");
     fs::create_dir_all(place.path("out/.release.partial-1/taxonomies")).expect("a folder");
     place.expect(2, &["publish", "policy.toml"]);
@@ -321,7 +350,11 @@ fn the_same_seed_writes_the_same_bytes() {
             place.expect(0, &["publish", "policy.toml", "--seed", seed, "--to", to]);
         }
         for file in ["data.csv", "manifest.json"] {
-            assert_eq!(place.read(&format!("a/{file}")), place.read(&format!("b/{file}")), "{file}");
+            assert_eq!(
+                place.read(&format!("a/{file}")),
+                place.read(&format!("b/{file}")),
+                "{file}"
+            );
         }
         let (a, c) = (place.read("a/data.csv"), place.read("c/data.csv"));
         assert_ne!(a, c);
@@ -392,7 +425,8 @@ fn a_seed_is_confessed_and_not_told() {
 
 // What must not be seen.
 
-/// Every column holds values that can be recognised; the people look alike enough for classes of four.
+/// Every column holds values that can be recognised; the people look alike enough for classes of
+/// four.
 fn marked() -> String {
     let mut out = String::from("id,name,age,birth,job,city,illness,note\n");
     for i in 0..24 {
@@ -429,7 +463,8 @@ name = "mondrian"
 to = "release"
 "#;
 
-/// Values of the extract that must not be printed: any text with the marker, any age, any birth date.
+/// Values of the extract that must not be printed: any text with the marker, any age, any birth
+/// date.
 fn tells(text: &str) -> bool {
     text.contains("SECRET") || text.contains("77330") || text.contains("-03-0")
 }
@@ -444,11 +479,24 @@ fn identifiers_do_not_leave() {
         place.expect(0, &["inspect", "data.csv"]),
         place.expect(0, &["inspect", "data.csv", "--json"]),
         place.expect(0, &["inspect", "data.csv", "--draft", "draft.toml"]),
-        place.expect(0, &["check", "data.csv", "--quasi-identifiers", "age,job", "--sensitive", "illness", "--json"]),
+        place.expect(
+            0,
+            &[
+                "check",
+                "data.csv",
+                "--quasi-identifiers",
+                "age,job",
+                "--sensitive",
+                "illness",
+                "--json",
+            ],
+        ),
         place.read("classes.svg"),
         place.read("draft.toml"),
     ];
-    for file in place.everything().iter().filter(|f| f.starts_with("release/") && place.path(f).is_file()) {
+    for file in
+        place.everything().iter().filter(|f| f.starts_with("release/") && place.path(f).is_file())
+    {
         outputs.push(place.read(file));
     }
     for text in &outputs {
@@ -470,22 +518,44 @@ fn messages_show_no_values() {
         assert!(MARKED_POLICY.contains(from), "{from}");
         MARKED_POLICY.replace(from, to)
     };
-    let file = |name: &str| policy_with("job = { role = \"quasi-identifier\", taxonomy = { flat = true } }", name);
+    let file = |name: &str| {
+        policy_with("job = { role = \"quasi-identifier\", taxonomy = { flat = true } }", name)
+    };
     let cases: Vec<(&str, String, String)> = vec![
         ("not a number", spoil(&data, "773301", "SECRETAGE"), MARKED_POLICY.into()),
-        ("a number too long", spoil(&data, "773301", "77330177330177330177330"), MARKED_POLICY.into()),
+        (
+            "a number too long",
+            spoil(&data, "773301", "77330177330177330177330"),
+            MARKED_POLICY.into(),
+        ),
         ("not a date", spoil(&data, "1971-03-02", "1971-03-0x"), MARKED_POLICY.into()),
         ("a ragged row", spoil(&data, ",SECRETNOTE3\n", "\n"), MARKED_POLICY.into()),
-        ("a longer row", spoil(&data, "SECRETNOTE3\n", "SECRETNOTE3,SECRETMORE\n"), MARKED_POLICY.into()),
+        (
+            "a longer row",
+            spoil(&data, "SECRETNOTE3\n", "SECRETNOTE3,SECRETMORE\n"),
+            MARKED_POLICY.into(),
+        ),
         ("an open quote", spoil(&data, "SECRETNAME4,", "\"SECRETNAME4,"), MARKED_POLICY.into()),
-        ("text after a quote", spoil(&data, "SECRETNAME4,", "\"SECRET\"NAME4,"), MARKED_POLICY.into()),
+        (
+            "text after a quote",
+            spoil(&data, "SECRETNAME4,", "\"SECRET\"NAME4,"),
+            MARKED_POLICY.into(),
+        ),
         ("a NUL byte", spoil(&data, "SECRETNAME4", "SECRET\0NAME4"), MARKED_POLICY.into()),
-        ("no header", data.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default(), MARKED_POLICY.into()),
+        (
+            "no header",
+            data.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default(),
+            MARKED_POLICY.into(),
+        ),
         ("a person twice", spoil(&data, "SECRETID5,", "SECRETID6,"), MARKED_POLICY.into()),
         ("k too large", data.clone(), policy_with("k = 4", "k = 99")),
         ("a label with the mask", spoil(&data, "SECRETCITY0", "SECRETCITY*"), MARKED_POLICY.into()),
         ("the root as a value", spoil(&data, "SECRETJOB0", "*"), MARKED_POLICY.into()),
-        ("an uncovered value", data.clone(), file("job = { role = \"quasi-identifier\", taxonomy = \"jobs.csv\" }")),
+        (
+            "an uncovered value",
+            data.clone(),
+            file("job = { role = \"quasi-identifier\", taxonomy = \"jobs.csv\" }"),
+        ),
         (
             "intervals on text",
             data.clone(),
@@ -499,7 +569,9 @@ fn messages_show_no_values() {
         (
             "an uncovered value of a nested list",
             data.clone(),
-            file("job = { role = \"quasi-identifier\", taxonomy = { nested = { all = [\"a\", \"b\"] } } }"),
+            file(
+                "job = { role = \"quasi-identifier\", taxonomy = { nested = { all = [\"a\", \"b\"] } } }",
+            ),
         ),
         (
             "ordered distance on text",
@@ -527,7 +599,11 @@ fn messages_show_no_values() {
             let named = what == "no header";
             // A release that was made may be described in its own words.
             let published = arguments.contains(&"--json") && output.status.success();
-            assert!(named || published || !tells(&text), "{what}, scumble {}: {text}", arguments.join(" "));
+            assert!(
+                named || published || !tells(&text),
+                "{what}, scumble {}: {text}",
+                arguments.join(" ")
+            );
             assert!(output.status.code().is_some_and(|c| c <= 2), "{what}: {text}");
             assert!(!text.contains("panicked"), "{what}: {text}");
             if arguments[0] == "publish" && output.status.code() != Some(0) {
@@ -550,7 +626,8 @@ fn a_line_of_ten_megabytes_is_refused_or_read() {
         &text[..text.len().min(300)]
     );
     assert!(text.len() < 500 && !text.contains("SECRET"));
-    // As a header it is one column, which has no role; its name may be told, but not at this length.
+    // As a header it is one column, which has no role; its name may be told, but not at this
+    // length.
     place.put("data.csv", "SECRET".repeat(10 * 1024 * 1024 / 6));
     let text = place.expect(2, &["publish", "policy.toml"]);
     assert!(text.len() < 5_000, "{} characters", text.len());
@@ -587,7 +664,8 @@ fn covers(published: &str, value: &str) -> bool {
             None => (number(low)..number(high.trim_end_matches(')'))).contains(&value),
         };
     }
-    published == value || (published.ends_with('*') && value.starts_with(published.trim_end_matches('*')))
+    published == value
+        || (published.ends_with('*') && value.starts_with(published.trim_end_matches('*')))
 }
 
 #[test]
@@ -619,9 +697,11 @@ fn every_record_keeps_its_own_cells() {
 #[test]
 fn ranges_of_an_ordered_file_are_understood() {
     let tree = "n1;North;*\nn2;North;*\nn3;North;*\ns1;South;*\ns2;South;*\ne1;East;*\n";
-    for rows in
-        ["e1,flu\ns2,hiv\nn2,cold\nn1,flu\n", "e1,flu\ns2,hiv\nn2,cold\nn3,flu\n", "n1,flu\ns1,hiv\ns2,cold\ne1,flu\n"]
-    {
+    for rows in [
+        "e1,flu\ns2,hiv\nn2,cold\nn1,flu\n",
+        "e1,flu\ns2,hiv\nn2,cold\nn3,flu\n",
+        "n1,flu\ns1,hiv\ns2,cold\ne1,flu\n",
+    ] {
         for algorithm in ["mondrian", "local"] {
             let policy = format!(
                 "source = \"data.csv\"\nledger = false\n[attributes]\n\
@@ -635,7 +715,9 @@ fn ranges_of_an_ordered_file_are_understood() {
             place.expect(0, &["check", "out/release"]);
             let shipped = place.read("out/release/taxonomies/tree.csv");
             let shown = place.read("out/release/data.csv");
-            let unpublished = ["n1", "n2", "n3", "s1", "s2", "e1"].into_iter().filter(|leaf| !shown.contains(leaf));
+            let unpublished = ["n1", "n2", "n3", "s1", "s2", "e1"]
+                .into_iter()
+                .filter(|leaf| !shown.contains(leaf));
             unpublished.for_each(|leaf| assert!(!shipped.contains(leaf), "{leaf}: {shipped}"));
         }
     }
@@ -682,10 +764,12 @@ fn parquet_and_arrow_in_and_out() {
     let batch = batch();
     let place = Place::new("", "");
     let create = |name: &str| fs::File::create(place.path(name)).expect("a file");
-    let mut writer = ArrowWriter::try_new(create("data.parquet"), batch.schema(), None).expect("a writer");
+    let mut writer =
+        ArrowWriter::try_new(create("data.parquet"), batch.schema(), None).expect("a writer");
     writer.write(&batch).expect("it is written");
     writer.close().expect("it is closed");
-    let mut writer = arrow_ipc::writer::FileWriter::try_new(create("data.arrow"), &batch.schema()).expect("a writer");
+    let mut writer = arrow_ipc::writer::FileWriter::try_new(create("data.arrow"), &batch.schema())
+        .expect("a writer");
     writer.write(&batch).expect("it is written");
     writer.finish().expect("it is closed");
     let mut releases = Vec::new();
@@ -694,20 +778,36 @@ fn parquet_and_arrow_in_and_out() {
             place.put("policy.toml", COLUMNAR.replace("SOURCE", source).replace("FORMAT", format));
             place.expect(0, &["publish", "policy.toml", "--seed", "1", "--replace"]);
             let checked = place.expect(0, &["check", "release"]);
-            assert!(checked.contains("400 records") && checked.contains("Keeps its promises"), "{checked}");
-            releases.push(fs::read(place.path(&format!("release/data.{format}"))).expect("the release"));
+            assert!(
+                checked.contains("400 records") && checked.contains("Keeps its promises"),
+                "{checked}"
+            );
+            releases.push(
+                fs::read(place.path(&format!("release/data.{format}"))).expect("the release"),
+            );
         }
     }
-    assert!(releases[0] == releases[2] && releases[1] == releases[3], "both sources give the same release");
+    assert!(
+        releases[0] == releases[2] && releases[1] == releases[3],
+        "both sources give the same release"
+    );
     // What is not generalized keeps its type.
-    place.put("policy.toml", COLUMNAR.replace("SOURCE", "data.parquet").replace("FORMAT", "parquet"));
+    place.put(
+        "policy.toml",
+        COLUMNAR.replace("SOURCE", "data.parquet").replace("FORMAT", "parquet"),
+    );
     place.expect(0, &["publish", "policy.toml", "--replace"]);
     let file = fs::File::open(place.path("release/data.parquet")).expect("the release");
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).expect("it is Parquet");
-    let schema: Vec<String> =
-        builder.schema().fields().iter().map(|f| format!("{} {}", f.name(), f.data_type())).collect();
+    let schema: Vec<String> = builder
+        .schema()
+        .fields()
+        .iter()
+        .map(|f| format!("{} {}", f.name(), f.data_type()))
+        .collect();
     assert_eq!(schema, ["row Int64", "age Utf8", "visit Utf8", "illness Utf8"]);
-    let rows: usize = builder.build().expect("a reader").map(|b| b.expect("a batch").num_rows()).sum();
+    let rows: usize =
+        builder.build().expect("a reader").map(|b| b.expect("a batch").num_rows()).sum();
     assert_eq!(rows, 400);
     // A broken file is an error, not a crash.
     place.put("data.parquet", "PAR1 and nothing more");
@@ -724,7 +824,10 @@ fn minimality_writes_what_it_finds_about_everybody() {
                   age = { role = \"quasi-identifier\", taxonomy = { number = true } }\ns = \"sensitive\"\n\
                   [[models]]\nname = \"k-anonymity\"\nk = 2\n[algorithm]\nname = \"mondrian\"\n[release]\nto = \"r\"\n";
     let place = Place::new("name,age,s\nann,20,flu\nbob,21,flu\ncid,30,hiv\ndan,31,flu\n", policy);
-    place.expect(0, &["attack", "minimality", "--policy", "policy.toml", "--people", "everybody.csv"]);
+    place.expect(
+        0,
+        &["attack", "minimality", "--policy", "policy.toml", "--people", "everybody.csv"],
+    );
     let by = "by the worlds that make this release again";
     let told = place.read("everybody.csv");
     let lines: Vec<&str> = told.lines().collect();

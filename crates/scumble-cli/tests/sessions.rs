@@ -1,8 +1,10 @@
 //! Replays the console sessions of `tests/sessions/`.
 //!
-//! A page is prose with `console` blocks. Every section (`## …`) starts in a fresh copy of `sessions/clinic` (the page of
-//! attacks: of `examples/republished`, that of freeform attacks: of `examples/freeform`), runs its commands there, and must print what the page says, with the exit status where it is not 0. `TRYCMD=overwrite` writes
-//! what was printed into the pages; read the difference before committing it.
+//! A page is prose with `console` blocks. Every section (`## …`) starts in a fresh copy of
+//! `sessions/clinic` (the page of attacks: of `examples/republished`, that of freeform attacks: of
+//! `examples/freeform`), runs its commands there, and must print what the page says, with the exit
+//! status where it is not 0. `TRYCMD=overwrite` writes what was printed into the pages; read the
+//! difference before committing it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +26,8 @@ fn replay(page: &str) {
             _ => "clinic",
         };
         copy(&folder.join(fixture), &place);
-        fs::write(scratch.path().join(format!("{i:02}.md")), section).expect("a section is written");
+        fs::write(scratch.path().join(format!("{i:02}.md")), section)
+            .expect("a section is written");
     }
     let run = || {
         let cases = trycmd::TestCases::new();
@@ -37,9 +40,13 @@ fn replay(page: &str) {
     if std::env::var("TRYCMD").as_deref() == Ok("overwrite") {
         // It may complain about what it corrects.
         let _ = std::panic::catch_unwind(run);
-        let read = |i| fs::read_to_string(scratch.path().join(format!("{i:02}.md"))).expect("a section is there");
+        let read = |i| {
+            fs::read_to_string(scratch.path().join(format!("{i:02}.md")))
+                .expect("a section is there")
+        };
         let whole: String = (0..sections.len()).map(read).collect();
-        fs::write(&page, whole.split_inclusive('\n').map(timeless).collect::<String>()).expect("the page is written");
+        fs::write(&page, whole.split_inclusive('\n').map(timeless).collect::<String>())
+            .expect("the page is written");
     } else {
         run();
     }
@@ -48,12 +55,18 @@ fn replay(page: &str) {
 /// A line without the seconds that it tells, which differ from run to run.
 fn timeless(line: &str) -> String {
     let line = &undated(line);
-    let phases = ["read", "anonymize", "judge", "attack", "repair", "write", "verify", "total", "seconds"];
-    let elided = phases.iter().map(|p| format!("\"{p}\": ")).find(|key| line.trim_start().starts_with(key.as_str()));
+    let phases =
+        ["read", "anonymize", "judge", "attack", "repair", "write", "verify", "total", "seconds"];
+    let elided = phases
+        .iter()
+        .map(|p| format!("\"{p}\": "))
+        .find(|key| line.trim_start().starts_with(key.as_str()));
     match line.find(|c: char| c != ' ').map(|indent| line.split_at(indent)) {
         Some((indent, rest)) if rest.starts_with("time: ") => format!("{indent}time: [..]\n"),
         Some((indent, rest)) if rest.starts_with("seconds  ") => format!("{indent}seconds  [..]\n"),
-        Some((indent, rest)) if elided.is_some() && !rest.contains(['{', '[']) && rest.matches('"').count() == 2 => {
+        Some((indent, rest))
+            if elided.is_some() && !rest.contains(['{', '[']) && rest.matches('"').count() == 2 =>
+        {
             format!("{indent}{}[..]\n", elided.unwrap_or_default())
         }
         _ => line.to_owned(),
@@ -73,8 +86,10 @@ fn undated(line: &str) -> String {
             return format!("{}[..]{end}", &line[..at + start.len()]);
         }
     }
-    let moment = |word: &str| word.len() == 20 && word.ends_with('Z') && word.as_bytes()[10] == b'T';
-    let word = line.split(|c: char| c.is_whitespace() || "\"),".contains(c)).find(|word| moment(word));
+    let moment =
+        |word: &str| word.len() == 20 && word.ends_with('Z') && word.as_bytes()[10] == b'T';
+    let word =
+        line.split(|c: char| c.is_whitespace() || "\"),".contains(c)).find(|word| moment(word));
     word.map_or_else(|| line.to_owned(), |word| line.replace(word, "[..]"))
 }
 
@@ -105,7 +120,10 @@ fn copy(from: &Path, to: &Path) {
 
 fn find(tool: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|p| p.join(tool)).find(|p| p.exists()).unwrap_or_else(|| tool.into())
+    std::env::split_paths(&path)
+        .map(|p| p.join(tool))
+        .find(|p| p.exists())
+        .unwrap_or_else(|| tool.into())
 }
 
 macro_rules! pages {
@@ -157,15 +175,23 @@ pages! {
 fn the_example_in_the_repository_is_current() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let made = scratch.path().join("hospital");
-    let run = std::process::Command::new(env!("CARGO_BIN_EXE_scumble")).arg("example").arg(&made).output();
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_scumble"))
+        .arg("example")
+        .arg(&made)
+        .output();
     assert!(run.expect("the command starts").status.success());
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hospital");
     let data = ["patients.csv", "register.csv", "clinic.csv"];
     let policies = ["policy.toml", "strict.toml", "clinic.toml", "questions.toml"];
     let files = data.iter().chain(&policies);
-    let taxonomies = ["nationality", "occupation", "diagnosis"].map(|n| format!("taxonomies/{n}.csv"));
+    let taxonomies =
+        ["nationality", "occupation", "diagnosis"].map(|n| format!("taxonomies/{n}.csv"));
     for file in files.map(|f| (*f).to_owned()).chain(taxonomies) {
-        let read = |folder: &Path| fs::read(folder.join(&file)).unwrap_or_else(|e| panic!("{file}: {e}"));
-        assert!(read(&made) == read(&kept), "{file}: run `scumble example` and replace examples/hospital");
+        let read =
+            |folder: &Path| fs::read(folder.join(&file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+        assert!(
+            read(&made) == read(&kept),
+            "{file}: run `scumble example` and replace examples/hospital"
+        );
     }
 }

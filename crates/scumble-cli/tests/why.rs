@@ -1,5 +1,5 @@
-//! What `why --json` says can be checked by a program that knows nothing of scumble: the premises by the published files,
-//! and what follows from them by adding up whole numbers.
+//! What `why --json` says can be checked by a program that knows nothing of scumble: the premises
+//! by the published files, and what follows from them by adding up whole numbers.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 
 const VALUES: [&str; 3] = ["ague", "gout", "mumps"];
 
-/// People with two quasi-identifiers each for two releases; anything that is not even will do for random.
+/// People with two quasi-identifiers each for two releases; anything that is not even will do for
+/// random.
 fn table(people: u32, seed: u32) -> String {
     let mut state = seed;
     let mut next = |below: u32| {
@@ -34,7 +35,12 @@ fn policy(shown: &str, hidden: &str) -> String {
 
 fn scumble(folder: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scumble"));
-    let output = command.current_dir(folder).args(arguments).stdin(Stdio::null()).output().expect("the command starts");
+    let output = command
+        .current_dir(folder)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the command starts");
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
 }
@@ -51,7 +57,10 @@ fn published(folder: &Path, name: &str) -> BTreeMap<(String, String), u64> {
 }
 
 fn whole(value: &Value) -> i128 {
-    value.as_str().map_or_else(|| i128::from(value.as_i64().expect("a number")), |t| t.parse().expect("a number"))
+    value.as_str().map_or_else(
+        || i128::from(value.as_i64().expect("a number")),
+        |t| t.parse().expect("a number"),
+    )
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -66,7 +75,9 @@ fn follows(because: &Value) -> bool {
     let upper = matches!(claim, "impossible" | "at most");
     for premise in premises {
         for outcome in list(&premise["outcomes"]) {
-            let counted = list(&outcome["counted_by"]).iter().map(|at| whole(&facts[whole(at) as usize]["times"]));
+            let counted = list(&outcome["counted_by"])
+                .iter()
+                .map(|at| whole(&facts[whole(at) as usize]["times"]));
             let sum = counted.sum::<i128>() + whole(&premise["times"]);
             let asked = premise["asked"] == true && outcome["value"] == because["value"];
             let claimed = if asked { times } else { 0 };
@@ -84,7 +95,7 @@ fn follows(because: &Value) -> bool {
     let asked = premises.iter().find(|p| p["asked"] == true).expect("whom it is about");
     let others = (whole(&asked["people"]) - 1) * times;
     let share = || {
-        let text = because["bound"].as_str().expect("a bound");
+        let text = because["bound"]["exact"].as_str().expect("a bound");
         let (num, den) = text.split_once('/').unwrap_or((text, "1"));
         (num.parse::<i128>().expect("a number"), den.parse::<i128>().expect("a number"))
     };
@@ -106,11 +117,17 @@ fn stands_in_the_files(because: &Value, releases: &[BTreeMap<(String, String), u
         let (_, label) = group.split_once(", class ").expect("a class");
         let value = fact["value"].as_str().expect("a value").to_owned();
         let told = releases[release].get(&(label.to_owned(), value)).copied().unwrap_or(0);
-        let records: u64 = releases[release].iter().filter(|((l, _), _)| l == label).map(|(_, n)| n).sum();
-        let here = |premise: &&Value| list(&premise["located"][release]["groups"]).iter().any(|g| g == group);
+        let records: u64 =
+            releases[release].iter().filter(|((l, _), _)| l == label).map(|(_, n)| n).sum();
+        let here = |premise: &&Value| {
+            list(&premise["located"][release]["groups"]).iter().any(|g| g == group)
+        };
         // Whoever lacks the value in the other release is in the group and not counted by the fact.
-        let people: i128 = list(&because["premises"]).iter().filter(here).map(|p| whole(&p["people"])).sum();
-        told == whole(&fact["low"]) as u64 && fact["low"] == fact["high"] && people <= i128::from(records)
+        let people: i128 =
+            list(&because["premises"]).iter().filter(here).map(|p| whole(&p["people"])).sum();
+        told == whole(&fact["low"]) as u64
+            && fact["low"] == fact["high"]
+            && people <= i128::from(records)
     })
 }
 
@@ -122,32 +139,41 @@ fn a_program_can_check_every_reason() {
         let folder = place.path();
         fs::write(folder.join("data.csv"), table(14, seed)).expect("a file is written");
         for (shown, hidden) in [("p", "q"), ("q", "p")] {
-            fs::write(folder.join(format!("{shown}.toml")), policy(shown, hidden)).expect("a file is written");
+            fs::write(folder.join(format!("{shown}.toml")), policy(shown, hidden))
+                .expect("a file is written");
             scumble(folder, &["publish", &format!("{shown}.toml")]);
         }
         let releases = [published(folder, "p"), published(folder, "q")];
         for row in 1..=14 {
             let row = row.to_string();
             for value in [None, Some(VALUES[0]), Some(VALUES[1]), Some(VALUES[2])] {
-                let mut arguments = vec!["why", &row, "--release", "p", "--release", "q", "--register", "data.csv"];
+                let mut arguments =
+                    vec!["why", &row, "--release", "p", "--release", "q", "--register", "data.csv"];
                 arguments.extend(value.iter().flat_map(|v| ["--value", v]));
                 let text = scumble(folder, &arguments);
                 arguments.push("--json");
-                let answer: Value = serde_json::from_str(&scumble(folder, &arguments)).expect("JSON");
+                let answer: Value =
+                    serde_json::from_str(&scumble(folder, &arguments)).expect("JSON");
                 for because in list(&answer["inferences"]) {
                     for sentence in list(&because["sentences"]) {
-                        assert!(text.contains(sentence.as_str().expect("a sentence")), "{text}: {sentence}");
+                        assert!(
+                            text.contains(sentence.as_str().expect("a sentence")),
+                            "{text}: {sentence}"
+                        );
                     }
                     assert!(stands_in_the_files(because, &releases), "{because}");
                     if because["proof"] == "sum" {
                         assert!(follows(because), "{because}");
-                        *checked.entry(because["claim"].as_str().expect("a claim").to_owned()).or_default() += 1;
+                        *checked
+                            .entry(because["claim"].as_str().expect("a claim").to_owned())
+                            .or_default() += 1;
                     }
                 }
             }
         }
     }
-    // Of a value that is neither certain nor impossible in whole people, a belief may give one person anything.
+    // Of a value that is neither certain nor impossible in whole people, a belief may give one
+    // person anything.
     let claims: Vec<&str> = checked.keys().map(String::as_str).collect();
     assert_eq!(claims, ["certain", "impossible"], "{checked:?}");
     assert!(checked.values().sum::<u32>() > 50, "{checked:?}");

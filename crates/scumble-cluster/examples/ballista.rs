@@ -1,4 +1,5 @@
-//! Ballista as it comes, for the tests: its scheduler and its executor with nothing of ours, and what a scheduler says of a job.
+//! Ballista as it comes, for the tests: its scheduler and its executor with nothing of ours, and
+//! what a scheduler says of a job.
 //!
 //! ```text
 //! ballista scheduler PORT
@@ -37,7 +38,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             start_executor_process(Arc::new(config)).await?;
         }
         ["job", scheduler, job] => {
-            let mut client = SchedulerGrpcClient::connect(format!("http://127.0.0.1:{scheduler}")).await?;
+            let mut client =
+                SchedulerGrpcClient::connect(format!("http://127.0.0.1:{scheduler}")).await?;
             let answer = client.get_job_status(GetJobStatusParams { job_id: job.into() }).await?;
             let status = answer.into_inner().status.and_then(|s| s.status);
             println!(

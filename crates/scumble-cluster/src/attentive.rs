@@ -1,15 +1,18 @@
 //! Executors that stop working on a job which was cancelled or has failed.
 //!
-//! A scheduler whose executors ask for work cannot tell them to stop, so that they would go on until their tasks are done. So an
-//! executor asks now and then what has become of the jobs that it works on, and ends what their tasks read from. Ending the tasks
-//! themselves would not be enough: Ballista's writers go on without them.
+//! A scheduler whose executors ask for work cannot tell them to stop, so that they would go on
+//! until their tasks are done. So an executor asks now and then what has become of the jobs that it
+//! works on, and ends what their tasks read from. Ending the tasks themselves would not be enough:
+//! Ballista's writers go on without them.
 
 use crate::roles::HEARTBEAT;
 use ballista_core::JobId;
 use ballista_core::serde::protobuf::GetJobStatusParams;
 use ballista_core::serde::protobuf::job_status::Status;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
-use ballista_executor::execution_engine::{DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor};
+use ballista_executor::execution_engine::{
+    DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor,
+};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -44,14 +47,18 @@ impl Attentive {
         let seen = Arc::downgrade(&jobs);
         // In a thread of its own, because all others may be busy with rows.
         std::thread::spawn(move || {
-            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build()
+            else {
+                return;
+            };
             while let Some(jobs) = seen.upgrade() {
                 runtime.block_on(ask(&scheduler, &jobs));
                 drop(jobs);
                 std::thread::sleep(Duration::from_secs(HEARTBEAT) / 2);
             }
         });
-        // Without a pool of connections between executors, which Ballista keeps to itself: each read of a partition opens one.
+        // Without a pool of connections between executors, which Ballista keeps to itself: each
+        // read of a partition opens one.
         Attentive { engine: DefaultExecutionEngine::new(), jobs }
     }
 
@@ -83,7 +90,9 @@ async fn ask(scheduler: &str, jobs: &Jobs) {
     }
     let Ok(mut client) = SchedulerGrpcClient::connect(scheduler.to_owned()).await else { return };
     for (job_id, ended) in asked {
-        let Ok(answer) = client.get_job_status(GetJobStatusParams { job_id }).await else { continue };
+        let Ok(answer) = client.get_job_status(GetJobStatusParams { job_id }).await else {
+            continue;
+        };
         if let Some(Status::Failed(_)) = answer.into_inner().status.and_then(|s| s.status) {
             ended.store(true, Ordering::Relaxed);
         }
@@ -105,7 +114,9 @@ impl ExecutionEngine for Attentive {
         // Where rows come in, and where they come out after a while.
         let wrap = |node: Arc<dyn ExecutionPlan>| {
             Ok(match node.children().is_empty() || node.downcast_ref::<SortExec>().is_some() {
-                true => Transformed::yes(Arc::new(Until { input: node, ended: ended.clone() }) as _),
+                true => {
+                    Transformed::yes(Arc::new(Until { input: node, ended: ended.clone() }) as _)
+                }
                 false => Transformed::no(node),
             })
         };
@@ -151,12 +162,21 @@ impl ExecutionPlan for Until {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.pop().ok_or_else(|| DataFusionError::Internal("there is nothing to read".into()))?;
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let input = children
+            .pop()
+            .ok_or_else(|| DataFusionError::Internal("there is nothing to read".into()))?;
         Ok(Arc::new(Until { input, ended: self.ended.clone() }))
     }
 
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
         let (rows, ended) = (self.input.execute(partition, context)?, self.ended.clone());
         let rows = rows.map(move |batch| match ended.load(Ordering::Relaxed) {
             true => Err(DataFusionError::Execution("Cancelled".into())),

@@ -1,12 +1,15 @@
-//! The one function of ours that a cluster must know: the code of a value, by a dictionary that comes with the query.
+//! The one function of ours that a cluster must know: the code of a value, by a dictionary that
+//! comes with the query.
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::error::{DataFusionError, Result};
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
 use datafusion::scalar::ScalarValue;
-use scumble_io::columns::Gathered;
-use scumble_io::levels::Coded;
+use scumble_publisher::publish::levels::Coded;
+use scumble_publisher::table::columns::Gathered;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -66,7 +69,9 @@ impl ScalarUDFImpl for Code {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let wrong = |what: &str| DataFusionError::Execution(format!("{NAME}: {what}"));
-        let [dictionary, values] = &args.args[..] else { return Err(wrong("it takes a dictionary and a value")) };
+        let [dictionary, values] = &args.args[..] else {
+            return Err(wrong("it takes a dictionary and a value"));
+        };
         let ColumnarValue::Scalar(
             ScalarValue::Binary(Some(bytes))
             | ScalarValue::LargeBinary(Some(bytes))
@@ -77,14 +82,18 @@ impl ScalarUDFImpl for Code {
         };
         let codes = read(bytes).ok_or_else(|| wrong("the dictionary is damaged"))?;
         let array: ArrayRef = values.to_array(args.number_rows)?;
-        let schema = Arc::new(Schema::new(vec![Field::new("value", array.data_type().clone(), true)]));
+        let schema =
+            Arc::new(Schema::new(vec![Field::new("value", array.data_type().clone(), true)]));
         let batch = RecordBatch::try_new(schema.clone(), vec![array])?;
         // Texts are made as reading makes them, once for every distinct value.
         let mut gathered = Gathered::new(&schema);
         gathered.add(&batch, None).map_err(|_| wrong("a value has no text"))?;
         let column = gathered.columns().columns.remove(0);
-        let known: Vec<Option<u32>> = column.values.iter().map(|text| codes.get(text).copied()).collect();
-        let code = |&value: &u32| known[value as usize].ok_or_else(|| wrong("a value is new: the source has changed"));
+        let known: Vec<Option<u32>> =
+            column.values.iter().map(|text| codes.get(text).copied()).collect();
+        let code = |&value: &u32| {
+            known[value as usize].ok_or_else(|| wrong("a value is new: the source has changed"))
+        };
         let codes = column.codes.iter().map(code).collect::<Result<Vec<u32>>>()?;
         Ok(ColumnarValue::Array(Arc::new(UInt32Array::from(codes))))
     }

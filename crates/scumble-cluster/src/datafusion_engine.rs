@@ -21,11 +21,12 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_proto::protobuf::LogicalPlanNode;
 use futures::StreamExt;
 use scumble::class::Run;
-use scumble::problem::{Problem, Problems};
-use scumble_io::columns::{Column, Columns, Gathered, ReadOptions};
-use scumble_io::engine::{Asked, Engine, Passing, Put, Report, Share, What};
-use scumble_io::levels::{Coded, Number, Question};
-use scumble_io::publisher::Watcher;
+use scumble::failure::{Action, Argument, Failure, Failures, Remedy};
+use scumble_publisher::answer::EngineReport;
+use scumble_publisher::observer::{Observer, Phase};
+use scumble_publisher::publish::engine::{Asked, Engine, Passing, Put, Share, What};
+use scumble_publisher::publish::levels::{Coded, Number, Question};
+use scumble_publisher::table::columns::{Column, Columns, Gathered, ReadOptions};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,16 +58,21 @@ pub struct DataFusion {
     settings: Settings,
     tables: AtomicU64,
     counted: Mutex<Option<Counted>>,
-    report: Mutex<Report>,
+    report: Mutex<EngineReport>,
     stop: Stop,
 }
 
-/// Ends what is under way, for an interrupt handler.
+/// How long a batch is waited for before the stopper is asked.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Ends what is under way, for an interrupt handler: the question is answered with a cancellation.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<Mutex<Underway>>);
 
 #[derive(Default)]
 struct Underway {
+    /// Whether everything that is asked from now on is cancelled.
+    stopped: bool,
     scheduler: Option<String>,
     plan: Option<Arc<dyn ExecutionPlan>>,
     /// What was spilled and the distinct rows, which nobody else should find.
@@ -81,12 +87,15 @@ impl Stop {
     /// Cancels the job on the cluster, if there is one, and removes what the engine has written.
     pub fn stop(&self) {
         let mut underway = self.lock();
+        underway.stopped = true;
         if let Some(folder) = underway.folder.take() {
             let _ = std::fs::remove_dir_all(folder);
         }
         let job = underway.plan.take().and_then(|plan| job_of(&plan));
         let (Some(job), Some(scheduler)) = (job, underway.scheduler.clone()) else { return };
-        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+            return;
+        };
         let cancel = async {
             let mut client = SchedulerGrpcClient::connect(scheduler).await.ok()?;
             client.cancel_job(CancelJobParams { job_id: job }).await.ok()
@@ -114,20 +123,26 @@ fn job_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
 
 impl DataFusion {
     /// Makes the engine. Nothing is read, and no cluster is asked, before there is a question.
-    pub fn new(settings: Settings) -> Result<DataFusion, Problems> {
+    pub fn new(settings: Settings) -> Result<DataFusion, Failures> {
         if settings.memory < LEAST {
-            return Err(Problem::new(format!("{} of memory are not enough for the engine", size(settings.memory)))
-                .hint(format!("give `--memory {}` or more", size(LEAST)))
-                .into());
+            return Err(Failure::usage(
+                "memory-limit",
+                format!("{} of memory are not enough for the engine", size(settings.memory)),
+            )
+            .remedy(Remedy::give_value(Argument::Memory, size(LEAST)).then(" or more"))
+            .into());
         }
         let failed = |e: DataFusionError| {
-            let problem = Problem::new(format!("the engine cannot start: {}", Class::of(&e).words()));
+            let problem = Failure::io(
+                "engine-failed",
+                format!("the engine cannot start: {}", Class::of(&e).words()),
+            );
             with_text(problem, &e.strip_backtrace())
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .map_err(|e| Problem::new(format!("the engine cannot start: {e}")))?;
+            .map_err(|e| Failure::io("engine-failed", format!("the engine cannot start: {e}")))?;
         let stop = Stop::default();
         let folder = records::folder(settings.spill.as_deref())?;
         stop.lock().folder = Some(folder.clone());
@@ -140,7 +155,11 @@ impl DataFusion {
             }
         };
         context.register_udf(code::function());
-        let report = Report { name, allowed: settings.memory / 2, ..Report::default() };
+        let report = EngineReport {
+            name: name.to_owned(),
+            allowed: settings.memory / 2,
+            ..EngineReport::default()
+        };
         Ok(DataFusion {
             runtime,
             context,
@@ -158,11 +177,16 @@ impl DataFusion {
         self.stop.clone()
     }
 
-    fn told(&self) -> MutexGuard<'_, Report> {
+    fn told(&self) -> MutexGuard<'_, EngineReport> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self, context: &SessionContext, table: &Path, options: &ReadOptions) -> Result<Opened, Problems> {
+    fn open(
+        &self,
+        context: &SessionContext,
+        table: &Path,
+        options: &ReadOptions,
+    ) -> Result<Opened, Failures> {
         let name = format!("t{}", self.tables.fetch_add(1, Ordering::Relaxed));
         self.runtime.block_on(tables::open(context, name, table, options))
     }
@@ -172,16 +196,25 @@ impl DataFusion {
         &self,
         context: &SessionContext,
         sql: &str,
-        take: &mut dyn FnMut(RecordBatch) -> Result<(), Problems>,
-    ) -> Result<(), Problems> {
+        take: &mut dyn FnMut(RecordBatch) -> Result<(), Failures>,
+    ) -> Result<(), Failures> {
         let refuse = |e: DataFusionError| self.refused(&e);
         self.runtime.block_on(async {
             let frame = context.sql(sql).await.map_err(refuse)?;
             let plan = frame.create_physical_plan().await.map_err(refuse)?;
             self.stop.lock().plan = Some(plan.clone());
             let mut answer = execute_stream(plan.clone(), context.task_ctx()).map_err(refuse)?;
-            while let Some(batch) = answer.next().await {
-                take(batch.map_err(refuse)?)?;
+            loop {
+                // The stopper may have cancelled the job, of which no batch would tell.
+                let next = tokio::time::timeout(TICK, answer.next()).await;
+                if self.stop.lock().stopped {
+                    return Err(Failure::cancelled().into());
+                }
+                match next {
+                    Err(_) => {}
+                    Ok(None) => break,
+                    Ok(Some(batch)) => take(batch.map_err(refuse)?)?,
+                }
             }
             self.stop.lock().plan = None;
             self.told().spilled += spilled(&plan);
@@ -190,7 +223,7 @@ impl DataFusion {
     }
 
     /// One row of numbers.
-    fn numbers(&self, sql: &str) -> Result<Vec<u64>, Problems> {
+    fn numbers(&self, sql: &str) -> Result<Vec<u64>, Failures> {
         let mut numbers = Vec::new();
         self.ask(&self.context, sql, &mut |batch| {
             for column in batch.columns().iter().filter(|_| batch.num_rows() > 0) {
@@ -206,35 +239,43 @@ impl DataFusion {
     }
 
     /// What went wrong, in words that say who has to do something.
-    fn refused(&self, e: &DataFusionError) -> Problems {
+    fn refused(&self, e: &DataFusionError) -> Failures {
         let class = Class::of(e);
         let (words, memory) = (class.words(), size(self.settings.memory));
         let (message, otherwise) = match (&self.settings.cluster, class) {
             (Some(cluster), Class::Unreachable) => (
                 format!("the cluster at {cluster} does not answer"),
-                "is `scumble cluster scheduler` running there, and may this machine connect to it and to its executors?",
+                Remedy::words("is ").and_run(Action::StartScheduler).then(
+                    " running there, and may this machine connect to it and to its executors?",
+                ),
             ),
             (Some(cluster), _) => (
                 format!("the job failed on the cluster at {cluster}: {words}"),
-                "nothing was published; executors must see the source under the same path or address",
+                "nothing was published; executors must see the source under the same path or address"
+                    .into(),
             ),
-            (None, Class::Exhausted) => (format!("the engine needs more than its half of {memory}: {words}"), ""),
-            (None, _) => (format!("the engine failed: {words}"), "nothing was published"),
+            (None, Class::Exhausted) => {
+                (format!("the engine needs more than its half of {memory}: {words}"), Remedy::default())
+            }
+            (None, _) => (format!("the engine failed: {words}"), "nothing was published".into()),
         };
-        let problem = Problem::new(message).hint(class.hint().unwrap_or(otherwise));
-        let problem = match class {
-            Class::Other => problem.hint(format!("{otherwise}; `SCUMBLE_LOG=debug` tells more, and may tell data")),
-            _ => problem,
+        let remedy = match class {
+            Class::Other => otherwise.then("; `SCUMBLE_LOG=debug` tells more, and may tell data"),
+            _ => class.remedy().unwrap_or(otherwise),
         };
+        let problem = Failure::io("engine-failed", message).remedy(remedy);
         with_text(problem, &e.strip_backtrace()).into()
     }
 
     /// How many records there are, and about how many distinct rows of some columns.
-    fn measured(&self, table: &Opened, wanted: &[String]) -> Result<(u64, u64), Problems> {
+    fn measured(&self, table: &Opened, wanted: &[String]) -> Result<(u64, u64), Failures> {
         let from = &table.name;
-        match self.numbers(&format!("SELECT COUNT(*), approx_distinct({}) FROM {from}", joined(wanted)))?[..] {
+        match self
+            .numbers(&format!("SELECT COUNT(*), approx_distinct({}) FROM {from}", joined(wanted)))?
+            [..]
+        {
             [rows, distinct] => Ok((rows, distinct.clamp(1, rows.max(1)))),
-            _ => Err(Problem::new("the engine gave no estimate").into()),
+            _ => Err(Failure::bug("internal", "the engine gave no estimate").into()),
         }
     }
 
@@ -244,23 +285,25 @@ impl DataFusion {
         table: &Opened,
         wanted: &[String],
         passing: &Passing,
-        watcher: &dyn Watcher,
-    ) -> Result<Option<Problem>, Problems> {
+        observer: &dyn Observer,
+    ) -> Result<Option<Failure>, Failures> {
         let plain = !passing.plain.is_empty();
-        watcher.phase("estimating");
+        observer.phase(Phase::Estimate);
         let begun = Instant::now();
         let (rows, distinct) = self.measured(table, wanted)?;
-        // Codes of what was read, of the table and of the algorithm; numbers and places; cells, if they are needed again.
+        // Codes of what was read, of the table and of the algorithm; numbers and places; cells, if
+        // they are needed again.
         let columns = wanted.len() as u64;
         let bytes = distinct * each(columns, plain);
         let passes = 2 + u32::from(plain) + u32::from(passing.person.is_some());
         let seconds = begun.elapsed().as_secs_f64() * f64::from(passes);
         let allowed = {
             let mut report = self.told();
-            (report.rows, report.expected, report.bytes, report.passes) = (rows, distinct, bytes, 1);
+            (report.rows, report.expected, report.bytes, report.passes) =
+                (rows, distinct, bytes, 1);
             report.allowed
         };
-        watcher.note(&format!(
+        observer.note(&format!(
             "{rows} records, about {distinct} distinct rows: {} of {} in this process, {passes} passes over the source, at \
              least {seconds:.0} s",
             size(bytes),
@@ -270,46 +313,56 @@ impl DataFusion {
     }
 
     /// What is wrong with so many distinct rows, if they are too many to be here.
-    fn too_many(&self, distinct: u64, bytes: u64, allowed: u64) -> Option<Problem> {
+    fn too_many(&self, distinct: u64, bytes: u64, allowed: u64) -> Option<Failure> {
         if self.settings.rows.map_or(bytes <= allowed, |rows| distinct <= rows) {
             return None;
         }
-        let problem = Problem::new(format!(
-            "there are about {distinct} distinct rows, which need about {} here; {} are allowed",
-            size(bytes),
-            size(allowed)
-        ));
-        Some(problem.hint(format!(
-            "give `--memory {}` or more, or fewer or coarser quasi-identifiers and sensitive attributes",
-            size(2 * bytes + LEAST)
-        )))
+        let problem = Failure::refused(
+            "memory-limit",
+            format!(
+                "there are about {distinct} distinct rows, which need about {} here; {} are allowed",
+                size(bytes),
+                size(allowed)
+            ),
+        );
+        Some(
+            problem.remedy(
+                Remedy::give_value(Argument::Memory, size(2 * bytes + LEAST)).then(
+                    " or more, or fewer or coarser quasi-identifiers and sensitive attributes",
+                ),
+            ),
+        )
     }
 
     /// Columns that pass through are joined where the table is.
-    fn must_share(&self, plain: &[String]) -> Result<(), Problems> {
+    fn must_share(&self, plain: &[String]) -> Result<(), Failures> {
         if plain.is_empty() || self.settings.cluster.is_none() || self.settings.spill.is_some() {
             return Ok(());
         }
-        let message = "columns that pass through need a folder that this process and the executors share";
-        let hint =
-            "name one with `--spill FOLDER`, or make the insensitive columns identifiers, which are not published";
-        Err(Problem::new(message).hint(hint).into())
+        let message =
+            "columns that pass through need a folder that this process and the executors share";
+        let remedy = Remedy::words("name one with ")
+            .and_give(Argument::Spill)
+            .then(", or make the insensitive columns identifiers, which are not published");
+        Err(Failure::usage("needs-spill", message).remedy(remedy).into())
     }
 
     /// Whether nobody has two rows.
-    fn persons(&self, table: &Opened, person: &str) -> Result<(), Problems> {
+    fn persons(&self, table: &Opened, person: &str) -> Result<(), Failures> {
         let column = quoted(person);
-        let repeated = format!("SELECT {column} FROM {} GROUP BY {column} HAVING COUNT(*) > 1", table.name);
+        let repeated =
+            format!("SELECT {column} FROM {} GROUP BY {column} HAVING COUNT(*) > 1", table.name);
         self.told().passes += 1;
         match self.numbers(&format!("SELECT COUNT(*) FROM ({repeated})"))?[..] {
             [0] => Ok(()),
             [n, ..] => {
-                let people = if n == 1 { "one person has".into() } else { format!("{n} persons have") };
-                Err(Problem::new(format!("column `{person}` names the persons, but {people} more than one row"))
+                let people =
+                    if n == 1 { "one person has".into() } else { format!("{n} persons have") };
+                Err(Failure::data("repeated-person", format!("column `{person}` names the persons, but {people} more than one row"))
                     .hint("give one row per person, or leave out `person = true` to protect rows instead of persons")
                     .into())
             }
-            [] => Err(Problem::new("the engine did not count the persons").into()),
+            [] => Err(Failure::bug("internal", "the engine did not count the persons").into()),
         }
     }
 }
@@ -337,16 +390,23 @@ fn local(settings: &Settings, folder: &Path) -> Result<SessionContext, DataFusio
 
 /// A context whose questions are answered by a cluster.
 async fn remote(address: &str) -> Result<SessionContext, DataFusionError> {
-    let runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Stores::default())).build_arc()?;
+    let runtime = RuntimeEnvBuilder::new()
+        .with_object_store_registry(Arc::new(Stores::default()))
+        .build_arc()?;
     let config = SessionConfig::new_with_ballista()
         .with_ballista_job_name("scumble")
-        // A job of the adaptive planner waits for ever when an executor is lost in the middle of it.
+        // A job of the adaptive planner waits for ever when an executor is lost in the middle of
+        // it.
         .with_ballista_adaptive_query_planner(false)
-        // Whoever waits to be told hears what the job is called only when it is over, and could not cancel it.
+        // Whoever waits to be told hears what the job is called only when it is over, and could not
+        // cancel it.
         .set_bool("ballista.client.pull", true)
         .with_ballista_grpc_client_max_message_size(crate::roles::MESSAGE as usize);
-    let state =
-        SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();
+    let state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_default_features()
+        .build();
     SessionContext::remote_with_state(address, state).await
 }
 
@@ -384,21 +444,33 @@ fn by_parts(question: &Question<'_>, table: &str) -> String {
     let q: Vec<String> = (0..question.quasi.len()).map(|i| format!("q{i}")).collect();
     let s: Vec<String> = (0..question.sensitive.len()).map(|i| format!("s{i}")).collect();
     let coded = |columns: &[Coded], names: &[String]| -> Vec<String> {
-        columns.iter().zip(names).map(|(column, name)| format!("{} AS {name}", code::of(column))).collect()
+        columns
+            .iter()
+            .zip(names)
+            .map(|(column, name)| format!("{} AS {name}", code::of(column)))
+            .collect()
     };
     let mut cells = coded(question.quasi, &q);
     cells.extend(coded(question.sensitive, &s));
     cells.push("1 AS one".into());
     let case = |(part, region): (usize, &&[Run])| {
-        let runs = region.iter().zip(&q).map(|(run, q)| format!("{q} BETWEEN {} AND {}", run.first, run.last));
+        let runs = region
+            .iter()
+            .zip(&q)
+            .map(|(run, q)| format!("{q} BETWEEN {} AND {}", run.first, run.last));
         let runs: Vec<String> = runs.collect();
-        format!("WHEN {} THEN {part}", if runs.is_empty() { "TRUE".into() } else { runs.join(" AND ") })
+        format!(
+            "WHEN {} THEN {part}",
+            if runs.is_empty() { "TRUE".into() } else { runs.join(" AND ") }
+        )
     };
     let cases: Vec<String> = question.parts.iter().enumerate().map(case).collect();
     let all = [&["part".to_owned()], &q[..], &s[..]].concat().join(", ");
     let by = match question.by_itself {
         true => {
-            let set = |q: &String| format!("({})", [&["part".to_owned(), q.clone()], &s[..]].concat().join(", "));
+            let set = |q: &String| {
+                format!("({})", [&["part".to_owned(), q.clone()], &s[..]].concat().join(", "))
+            };
             format!("GROUPING SETS ({})", q.iter().map(set).collect::<Vec<_>>().join(", "))
         }
         false => all.clone(),
@@ -417,31 +489,38 @@ fn as_one(columns: &[Coded]) -> String {
     let size = |c: &Coded| c.codes.iter().map(|(_, code)| u64::from(*code) + 1).max().unwrap_or(1);
     let combinations = columns.iter().try_fold(1i64, |n, c| n.checked_mul(size(c) as i64));
     match combinations {
-        Some(_) => columns.iter().fold("0".into(), |number, c| format!("({number} * {} + {})", size(c), code(c))),
-        None => format!("concat_ws(',', {})", columns.iter().map(code).collect::<Vec<_>>().join(", ")),
+        Some(_) => columns
+            .iter()
+            .fold("0".into(), |number, c| format!("({number} * {} + {})", size(c), code(c))),
+        None => {
+            format!("concat_ws(',', {})", columns.iter().map(code).collect::<Vec<_>>().join(", "))
+        }
     }
 }
 
 /// Refuses columns that have no text.
-fn must_be_flat(table: &Opened, names: &[String]) -> Result<(), Problems> {
-    let mut problems = Problems::default();
+fn must_be_flat(table: &Opened, names: &[String]) -> Result<(), Failures> {
+    let mut problems = Failures::default();
     for field in table.fields(names).into_iter().filter(|f| f.data_type().is_nested()) {
         problems.push(
-            Problem::new(format!("column `{}` is nested", field.name()))
+            Failure::data("nested-column", format!("column `{}` is nested", field.name()))
                 .hint("flatten it into columns of simple values, or leave it out"),
         );
     }
     problems.or(())
 }
 
-fn unwritable(column: &str) -> Problems {
-    Problem::new(format!("column `{column}` has a value that cannot be written as text"))
-        .hint("convert the column to strings")
-        .into()
+fn unwritable(column: &str) -> Failures {
+    Failure::data(
+        "unwritable-value",
+        format!("column `{column}` has a value that cannot be written as text"),
+    )
+    .hint("convert the column to strings")
+    .into()
 }
 
 impl Engine for DataFusion {
-    fn header(&self, table: &Path, options: &ReadOptions) -> Result<Vec<String>, Problems> {
+    fn header(&self, table: &Path, options: &ReadOptions) -> Result<Vec<String>, Failures> {
         Ok(self.open(&self.here, table, options)?.names())
     }
 
@@ -451,8 +530,8 @@ impl Engine for DataFusion {
         options: &ReadOptions,
         wanted: &[String],
         what: What<'_>,
-        watcher: &dyn Watcher,
-    ) -> Result<Columns, Problems> {
+        observer: &dyn Observer,
+    ) -> Result<Columns, Failures> {
         let context = if matches!(what, What::Written) { &self.here } else { &self.context };
         let opened = self.open(context, table, options)?;
         must_be_flat(&opened, wanted)?;
@@ -460,7 +539,7 @@ impl Engine for DataFusion {
         let names: Vec<String> = fields.iter().map(|f| f.name().clone()).collect();
         let plain = if let What::Extract(passing) = &what { passing.plain.as_slice() } else { &[] };
         self.must_share(plain)?;
-        watcher.phase("counting");
+        observer.phase(Phase::Count);
         let list = names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
         let from = &opened.name;
         let sql = match list.is_empty() {
@@ -472,11 +551,13 @@ impl Engine for DataFusion {
         let expected = self.told().expected;
         self.ask(context, &sql, &mut |batch| {
             let numbers = batch.columns().last().and_then(|c| c.as_primitive_opt::<Int64Type>());
-            let numbers = numbers.ok_or_else(|| Problem::new("the engine did not count"))?;
+            let numbers =
+                numbers.ok_or_else(|| Failure::bug("internal", "the engine did not count"))?;
             let weights: Vec<u64> = numbers.values().iter().map(|&n| n.max(0) as u64).collect();
             gathered.add(&batch, Some(&weights)).map_err(|column| unwritable(&column))?;
             done += batch.num_rows() as u64;
-            watcher.at(done, expected.max(done));
+            observer.at(done, expected.max(done));
+            observer.go_on()?;
             if !plain.is_empty() {
                 kept.push(batch);
             }
@@ -488,19 +569,31 @@ impl Engine for DataFusion {
             let mut report = self.told();
             (report.distinct, report.passes) = (counted.rows as u64, report.passes + 1);
             let passing = opened.fields(plain).into_iter().map(|f| f.name().clone()).collect();
-            let raw = Counted { table: from.clone(), keys: names, plain: passing, batches: kept, places };
+            let raw =
+                Counted { table: from.clone(), keys: names, plain: passing, batches: kept, places };
             *self.counted.lock().unwrap_or_else(PoisonError::into_inner) = Some(raw);
         }
         if let What::Table = what {
             let mut report = self.told();
-            (report.distinct, report.passes) = (report.distinct + counted.rows as u64, report.passes + 1);
+            (report.distinct, report.passes) =
+                (report.distinct + counted.rows as u64, report.passes + 1);
         }
-        for (i, field) in
-            opened.schema.fields().iter().filter(|f| wanted.contains(f.name()) || plain.contains(f.name())).enumerate()
+        for (i, field) in opened
+            .schema
+            .fields()
+            .iter()
+            .filter(|f| wanted.contains(f.name()) || plain.contains(f.name()))
+            .enumerate()
         {
             if plain.contains(field.name()) {
-                let (name, arrow) = (field.name().clone(), opened.dialect.is_none().then(|| field.data_type().clone()));
-                counted.columns.insert(i, Column { name, values: Default::default(), codes: Vec::new(), arrow });
+                let (name, arrow) = (
+                    field.name().clone(),
+                    opened.dialect.is_none().then(|| field.data_type().clone()),
+                );
+                counted.columns.insert(
+                    i,
+                    Column { name, values: Default::default(), codes: Vec::new(), arrow },
+                );
             }
         }
         if opened.dialect.is_some() {
@@ -515,48 +608,56 @@ impl Engine for DataFusion {
         options: &ReadOptions,
         wanted: &[String],
         passing: &Passing,
-        watcher: &dyn Watcher,
-    ) -> Result<Option<Problem>, Problems> {
+        observer: &dyn Observer,
+    ) -> Result<Option<Failure>, Failures> {
         let opened = self.open(&self.context, table, options)?;
         must_be_flat(&opened, wanted)?;
         must_be_flat(&opened, &passing.plain)?;
         self.must_share(&passing.plain)?;
-        let too_much = self.expect(&opened, wanted, passing, watcher)?;
+        let too_much = self.expect(&opened, wanted, passing, observer)?;
         if let Some(person) = &passing.person {
             self.persons(&opened, person)?;
         }
         Ok(too_much)
     }
 
-    fn estimate_all(&self, tables: &[Asked], watcher: &dyn Watcher) -> Result<(), Problems> {
-        watcher.phase("estimating");
-        let (begun, mut all) = (Instant::now(), Report::default());
+    fn estimate_all(&self, tables: &[Asked], observer: &dyn Observer) -> Result<(), Failures> {
+        observer.phase(Phase::Estimate);
+        let (begun, mut all) = (Instant::now(), EngineReport::default());
         for Asked { table, options, wanted } in tables {
             let opened = self.open(&self.context, table, options)?;
             must_be_flat(&opened, wanted)?;
             let (rows, distinct) = self.measured(&opened, wanted)?;
-            watcher.note(&format!("`{}`: {rows} records, about {distinct} distinct rows", table.display()));
-            (all.rows, all.expected, all.passes) = (all.rows + rows, all.expected + distinct, all.passes + 1);
+            observer.note(&format!(
+                "`{}`: {rows} records, about {distinct} distinct rows",
+                table.display()
+            ));
+            (all.rows, all.expected, all.passes) =
+                (all.rows + rows, all.expected + distinct, all.passes + 1);
             all.bytes += distinct * each(wanted.len() as u64, false);
         }
-        let Report { rows, expected, bytes, passes, .. } = all;
+        let EngineReport { rows, expected, bytes, passes, .. } = all;
         let allowed = {
             let mut report = self.told();
-            (report.rows, report.expected, report.bytes, report.passes) = (rows, expected, bytes, passes);
+            (report.rows, report.expected, report.bytes, report.passes) =
+                (rows, expected, bytes, passes);
             report.allowed
         };
         let (needed, may) = (size(bytes), size(allowed));
         let seconds = 2.0 * begun.elapsed().as_secs_f64();
-        watcher.note(&format!(
+        observer.note(&format!(
             "together {needed} of {may} in this process, two passes over each, at least {seconds:.0} s"
         ));
         if self.settings.rows.map_or(bytes <= allowed, |rows| expected <= rows) {
             return Ok(());
         }
-        Err(Problem::new(format!(
+        Err(Failure::refused("memory-limit", format!(
             "the tables have {rows} records and about {expected} distinct rows, which need about {needed} here; {may} are allowed"
         ))
-        .hint(format!("give `--memory {}` or more, or people with fewer quasi-identifiers", size(2 * bytes + LEAST)))
+        .remedy(
+            Remedy::give_value(Argument::Memory, size(2 * bytes + LEAST))
+                .then(" or more, or people with fewer quasi-identifiers"),
+        )
         .into())
     }
 
@@ -565,9 +666,9 @@ impl Engine for DataFusion {
         table: &Path,
         options: &ReadOptions,
         wanted: &[String],
-        watcher: &dyn Watcher,
-    ) -> Result<Columns, Problems> {
-        watcher.phase("reading values");
+        observer: &dyn Observer,
+    ) -> Result<Columns, Failures> {
+        observer.phase(Phase::ReadValues);
         let opened = self.open(&self.context, table, options)?;
         let mut all: Vec<Column> = Vec::new();
         for field in opened.fields(wanted) {
@@ -586,14 +687,21 @@ impl Engine for DataFusion {
         self.told().passes += 1;
         let rows = all.iter().map(|c| c.codes.len()).max().unwrap_or(0);
         all.iter_mut().filter(|c| !c.codes.is_empty()).for_each(|c| c.codes.resize(rows, 0));
-        Ok(Columns { rows, columns: all, bytes: 0, dialect: opened.dialect, sha256: None, weights: None })
+        Ok(Columns {
+            rows,
+            columns: all,
+            bytes: 0,
+            dialect: opened.dialect,
+            sha256: None,
+            weights: None,
+        })
     }
 
     fn most_rows(&self, columns: usize) -> u64 {
         self.settings.rows.unwrap_or(self.told().allowed / each(columns as u64, false)).max(1)
     }
 
-    fn fits(&self, rows: u64, columns: usize) -> Result<(), Problem> {
+    fn fits(&self, rows: u64, columns: usize) -> Result<(), Failure> {
         let allowed = self.told().allowed;
         self.too_many(rows, rows * each(columns as u64, false), allowed).map_or(Ok(()), Err)
     }
@@ -603,16 +711,17 @@ impl Engine for DataFusion {
         table: &Path,
         options: &ReadOptions,
         codings: &[Vec<Coded>],
-        watcher: &dyn Watcher,
-    ) -> Result<Vec<u64>, Problems> {
-        watcher.phase("estimating");
+        observer: &dyn Observer,
+    ) -> Result<Vec<u64>, Failures> {
+        observer.phase(Phase::Estimate);
         let opened = self.open(&self.context, table, options)?;
         self.told().passes += 1;
-        let number = |(i, c): (usize, &Vec<Coded>)| format!("approx_distinct({}) AS n{i}", as_one(c));
+        let number =
+            |(i, c): (usize, &Vec<Coded>)| format!("approx_distinct({}) AS n{i}", as_one(c));
         let list: Vec<String> = codings.iter().enumerate().map(number).collect();
         let rows = self.numbers(&format!("SELECT {} FROM {}", list.join(", "), opened.name))?;
         if rows.len() != codings.len() {
-            return Err(Problem::new("the engine gave no estimate").into());
+            return Err(Failure::bug("internal", "the engine gave no estimate").into());
         }
         Ok(rows)
     }
@@ -622,14 +731,16 @@ impl Engine for DataFusion {
         table: &Path,
         options: &ReadOptions,
         columns: &[Coded],
-        watcher: &dyn Watcher,
-    ) -> Result<Vec<(u64, u64)>, Problems> {
-        watcher.phase("counting");
+        observer: &dyn Observer,
+    ) -> Result<Vec<(u64, u64)>, Failures> {
+        observer.phase(Phase::Count);
         let opened = self.open(&self.context, table, options)?;
         self.told().passes += 1;
         let names: Vec<String> = (0..columns.len()).map(|i| format!("q{i}")).collect();
-        let cells: Vec<String> = columns.iter().zip(&names).map(|(c, q)| format!("{} AS {q}", code::of(c))).collect();
-        let by = if names.is_empty() { String::new() } else { format!("GROUP BY {}", names.join(", ")) };
+        let cells: Vec<String> =
+            columns.iter().zip(&names).map(|(c, q)| format!("{} AS {q}", code::of(c))).collect();
+        let by =
+            if names.is_empty() { String::new() } else { format!("GROUP BY {}", names.join(", ")) };
         let cells = if cells.is_empty() { "1 AS one".into() } else { cells.join(", ") };
         let sql = format!(
             "SELECT n, COUNT(*) FROM (SELECT COUNT(*) AS n FROM (SELECT {cells} FROM {}) {by}) GROUP BY n",
@@ -639,7 +750,7 @@ impl Engine for DataFusion {
         self.ask(&self.context, &sql, &mut |batch| {
             let column = |i: usize| batch.column(i).as_primitive_opt::<Int64Type>();
             let (Some(size), Some(number)) = (column(0), column(1)) else {
-                return Err(Problem::new("the engine counted something else").into());
+                return Err(Failure::bug("internal", "the engine counted something else").into());
             };
             let pairs = size.values().iter().zip(number.values());
             sizes.extend(pairs.map(|(&size, &number)| (size.max(0) as u64, number.max(0) as u64)));
@@ -652,25 +763,28 @@ impl Engine for DataFusion {
     fn parts(
         &self,
         question: &Question<'_>,
-        watcher: &dyn Watcher,
-        take: &mut dyn FnMut(Number<'_>) -> Result<(), Problems>,
-    ) -> Result<(), Problems> {
-        watcher.phase("dividing");
+        observer: &dyn Observer,
+        take: &mut dyn FnMut(Number<'_>) -> Result<(), Failures>,
+    ) -> Result<(), Failures> {
+        observer.phase(Phase::Divide);
         let opened = self.open(&self.context, question.table, question.options)?;
         self.told().passes += 1;
         let (dims, secrets) = (question.quasi.len(), question.sensitive.len());
         self.ask(&self.context, &by_parts(question, &opened.name), &mut |batch| {
-            let columns: Option<Vec<_>> =
-                batch.columns()[..1 + dims + secrets].iter().map(|c| c.as_primitive_opt::<UInt32Type>()).collect();
+            let columns: Option<Vec<_>> = batch.columns()[..1 + dims + secrets]
+                .iter()
+                .map(|c| c.as_primitive_opt::<UInt32Type>())
+                .collect();
             let counts = batch.columns().last().and_then(|c| c.as_primitive_opt::<Int64Type>());
             let (Some(columns), Some(counts)) = (columns, counts) else {
-                return Err(Problem::new("the engine counted something else").into());
+                return Err(Failure::bug("internal", "the engine counted something else").into());
             };
             let (mut quasi, mut sensitive) = (Vec::new(), Vec::new());
             for row in 0..batch.num_rows() {
                 quasi.clear();
                 sensitive.clear();
-                let present: Vec<usize> = (0..dims).filter(|&d| columns[1 + d].is_valid(row)).collect();
+                let present: Vec<usize> =
+                    (0..dims).filter(|&d| columns[1 + d].is_valid(row)).collect();
                 quasi.extend(present.iter().map(|&d| columns[1 + d].value(row)));
                 sensitive.extend(columns[1 + dims..].iter().map(|c| c.value(row)));
                 take(Number {
@@ -685,30 +799,44 @@ impl Engine for DataFusion {
         })
     }
 
-    fn records(&self, shares: &[Share], seed: u64, watcher: &dyn Watcher, put: Put<'_>) -> Result<(), Problems> {
+    fn records(
+        &self,
+        shares: &[Share],
+        seed: u64,
+        observer: &dyn Observer,
+        put: Put<'_>,
+    ) -> Result<(), Failures> {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let counted = counted.ok_or_else(|| Problem::new("the engine has counted nothing"))?;
+        let counted =
+            counted.ok_or_else(|| Failure::bug("internal", "the engine has counted nothing"))?;
         let folder = self.stop.lock().folder.clone();
-        let folder = folder.ok_or_else(|| Problem::new("the engine was stopped"))?;
+        let folder = folder.ok_or_else(cancelled)?;
         let members = counted.members(shares, &folder)?;
         let opened = self.open(&self.context, &members, &ReadOptions::default())?;
         let sql = counted.query(&opened.name, shares, seed);
         drop(counted.batches);
         if self.settings.cluster.is_none() {
-            // A small table of classes is kept, which spares sorting the source for the join; a large one is sorted as well.
+            // A small table of classes is kept, which spares sorting the source for the join; a
+            // large one is sorted as well.
             let small = self.told().bytes < self.settings.memory / 8;
             let set = format!("SET datafusion.optimizer.prefer_hash_join = {small}");
             self.ask(&self.context, &set, &mut |_| Ok(()))?;
         }
         self.told().passes += 1;
-        watcher.phase("writing");
+        observer.phase(Phase::Write);
         self.ask(&self.context, &sql, &mut |batch| {
             let number = |i: usize| batch.column(i).as_primitive_opt::<UInt32Type>();
             let (Some(classes), Some(rows)) = (number(0), number(1)) else {
-                return Err(Problem::new("the engine brought records without their classes").into());
+                return Err(Failure::bug(
+                    "internal",
+                    "the engine brought records without their classes",
+                )
+                .into());
             };
             let plain = batch.project(&(2..batch.num_columns()).collect::<Vec<_>>());
-            let plain = plain.map_err(|e| Problem::new(format!("the engine brought other columns: {e}")))?;
+            let plain = plain.map_err(|e| {
+                Failure::bug("internal", format!("the engine brought other columns: {e}"))
+            })?;
             let mut gathered = Gathered::new(&plain.schema());
             gathered.add(&plain, None).map_err(|column| unwritable(&column))?;
             put(classes.values(), rows.values(), &gathered.columns())
@@ -720,8 +848,8 @@ impl Engine for DataFusion {
         table: &Path,
         options: &ReadOptions,
         wanted: &[String],
-        put: &mut dyn FnMut(&Columns) -> Result<(), Problems>,
-    ) -> Result<(), Problems> {
+        put: &mut dyn FnMut(&Columns) -> Result<(), Failures>,
+    ) -> Result<(), Failures> {
         let opened = self.open(&self.here, table, options)?;
         let list = wanted.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
         self.ask(&self.here, &format!("SELECT {list} FROM {}", opened.name), &mut |batch| {
@@ -731,7 +859,7 @@ impl Engine for DataFusion {
         })
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> EngineReport {
         self.told().clone()
     }
 }

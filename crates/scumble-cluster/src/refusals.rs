@@ -1,13 +1,14 @@
 //! What went wrong, in our own words.
 //!
-//! DataFusion quotes what it could not convert, an object store what it answered: values of the data, names of keys. So of an
-//! error only its class is told, which is known by the types of the errors here, and by the words of what comes from a cluster as
-//! text. Whoever wants the text says `SCUMBLE_LOG=debug`.
+//! DataFusion quotes what it could not convert, an object store what it answered: values of the
+//! data, names of keys. So of an error only its class is told, which is known by the types of the
+//! errors here, and by the words of what comes from a cluster as text. Whoever wants the text says
+//! `SCUMBLE_LOG=debug`.
 
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use datafusion::parquet::errors::ParquetError;
-use scumble::problem::Problem;
+use scumble::failure::{Action, Argument, Failure, Remedy};
 use std::error::Error;
 
 /// Classes of errors.
@@ -88,16 +89,18 @@ impl Class {
             return class;
         }
         let text = e.to_string();
-        WORDS.iter().find(|(words, _)| text.contains(words)).map_or(Class::Other, |(_, class)| *class)
+        WORDS
+            .iter()
+            .find(|(words, _)| text.contains(words))
+            .map_or(Class::Other, |(_, class)| *class)
     }
 
     fn of_one(error: &(dyn Error + 'static)) -> Option<Class> {
         if let Some(e) = error.downcast_ref::<object_store::Error>() {
             return match e {
                 object_store::Error::NotFound { .. } => Some(Class::Missing),
-                object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
-                    Some(Class::Forbidden)
-                }
+                object_store::Error::PermissionDenied { .. }
+                | object_store::Error::Unauthenticated { .. } => Some(Class::Forbidden),
                 // What a bucket answers when it is listed.
                 object_store::Error::Generic { source, .. } => {
                     let text = source.to_string();
@@ -137,11 +140,13 @@ impl Class {
 
     fn of_arrow(e: &ArrowError) -> Option<Class> {
         match e {
-            ArrowError::CastError(_) | ArrowError::ParseError(_) | ArrowError::InvalidArgumentError(_) => {
-                Some(Class::Conversion)
-            }
+            ArrowError::CastError(_)
+            | ArrowError::ParseError(_)
+            | ArrowError::InvalidArgumentError(_) => Some(Class::Conversion),
             ArrowError::SchemaError(_) => Some(Class::Columns),
-            ArrowError::CsvError(_) | ArrowError::ParquetError(_) | ArrowError::IpcError(_) => Some(Class::Damaged),
+            ArrowError::CsvError(_) | ArrowError::ParquetError(_) | ArrowError::IpcError(_) => {
+                Some(Class::Damaged)
+            }
             _ => None,
         }
     }
@@ -165,36 +170,48 @@ impl Class {
     }
 
     /// What can be done.
-    pub fn hint(self) -> Option<&'static str> {
-        match self {
-            Class::Conversion | Class::Columns => {
-                Some("the files of one source must have the same columns of the same types; convert those that differ")
-            }
-            Class::Damaged => Some("compare the files with where they came from"),
-            Class::Exhausted => Some("give more with `--memory`, or a larger disk with `--spill`"),
-            Class::Stranger => Some(
-                "start the executors, and the scheduler, with `scumble cluster`; Ballista's own do not suffice for a table that is \
-                 divided level by level. Or give more with `--memory`",
+    pub fn remedy(self) -> Option<Remedy> {
+        Some(match self {
+            Class::Conversion | Class::Columns => Remedy::words(
+                "the files of one source must have the same columns of the same types; convert those that differ",
             ),
-            Class::Changed => Some("publish when nobody writes to it"),
-            Class::Alone => Some("start executors with `scumble cluster executor`"),
-            _ => None,
-        }
+            Class::Damaged => Remedy::words("compare the files with where they came from"),
+            Class::Exhausted => Remedy::words("give more with ")
+                .and_give(Argument::Memory)
+                .then(", or a larger disk with ")
+                .and_give(Argument::Spill),
+            Class::Stranger => Remedy::words("start the executors with ")
+                .and_run(Action::StartExecutor)
+                .then(" and the scheduler with ")
+                .and_run(Action::StartScheduler)
+                .then(
+                    "; Ballista's own do not suffice for a table that is divided level by level. Or give more with ",
+                )
+                .and_give(Argument::Memory),
+            Class::Changed => Remedy::words("publish when nobody writes to it"),
+            Class::Alone => Remedy::words("start executors with ").and_run(Action::StartExecutor),
+            _ => return None,
+        })
     }
 }
 
 /// A problem with an error of this text, which is told only to whoever asked for it.
-pub fn with_text(problem: Problem, e: &dyn std::fmt::Display) -> Problem {
+pub fn with_text(problem: Failure, e: &dyn std::fmt::Display) -> Failure {
     let message = match debugging() {
-        true => format!("{}: {}", problem.message, e.to_string().split_whitespace().collect::<Vec<_>>().join(" ")),
+        true => format!(
+            "{}: {}",
+            problem.message,
+            e.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+        ),
         false => problem.message,
     };
-    Problem { message, ..problem }
+    Failure { message, ..problem }
 }
 
 /// Whether texts that may quote data are wanted.
 pub fn debugging() -> bool {
-    std::env::var("SCUMBLE_LOG").is_ok_and(|level| matches!(level.to_ascii_lowercase().as_str(), "debug" | "trace"))
+    std::env::var("SCUMBLE_LOG")
+        .is_ok_and(|level| matches!(level.to_ascii_lowercase().as_str(), "debug" | "trace"))
 }
 
 #[cfg(test)]
@@ -213,15 +230,18 @@ mod tests {
 
     #[test]
     fn a_value_that_cannot_be_cast_is_not_told() {
-        let failed = error(&format!("SELECT CAST(x AS INT) FROM (VALUES ('1'), ('{SECRET}')) AS t (x)"));
+        let failed =
+            error(&format!("SELECT CAST(x AS INT) FROM (VALUES ('1'), ('{SECRET}')) AS t (x)"));
         assert!(failed.to_string().contains(SECRET), "otherwise this shows nothing: {failed}");
         assert_eq!(Class::of(&failed), Class::Conversion);
         // As a cluster tells it, which is as a text.
-        let text = format!("Job abc failed: DataFusionError(ArrowError(CastError(\"Cannot cast string '{SECRET}'\")))");
+        let text = format!(
+            "Job abc failed: DataFusionError(ArrowError(CastError(\"Cannot cast string '{SECRET}'\")))"
+        );
         let told = DataFusionError::Execution(text);
         assert_eq!(Class::of(&told), Class::Conversion);
         for e in [failed, told] {
-            let problem = with_text(Problem::new(Class::of(&e).words()), &e);
+            let problem = with_text(Failure::io("engine-failed", Class::of(&e).words()), &e);
             assert!(!problem.message.contains(SECRET), "{}", problem.message);
         }
     }
@@ -231,7 +251,8 @@ mod tests {
         let other = DataFusionError::Execution(format!("{SECRET} is strange"));
         assert_eq!(Class::of(&other), Class::Other);
         assert!(!Class::Other.words().contains(SECRET));
-        let wrapped = DataFusionError::ResourcesExhausted("1 KB".into()).context("sorting").context("all");
+        let wrapped =
+            DataFusionError::ResourcesExhausted("1 KB".into()).context("sorting").context("all");
         assert_eq!(Class::of(&wrapped), Class::Exhausted);
         let inside = std::io::Error::new(std::io::ErrorKind::NotFound, SECRET);
         assert_eq!(Class::of(&DataFusionError::External(Box::new(inside))), Class::Missing);

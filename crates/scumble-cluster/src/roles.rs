@@ -1,10 +1,13 @@
-//! The roles of a cluster, run by our own binary, so that client, scheduler and executors are of one version.
+//! The roles of a cluster, run by our own binary, so that client, scheduler and executors are of
+//! one version.
 
 use crate::attentive::Attentive;
 use crate::code;
 use crate::stores::Stores;
 use ballista_core::config::TaskSchedulingPolicy;
-use ballista_core::extension::{ballista_aggregate_functions, ballista_scalar_functions, ballista_window_functions};
+use ballista_core::extension::{
+    ballista_aggregate_functions, ballista_scalar_functions, ballista_window_functions,
+};
 use ballista_core::registry::BallistaFunctionRegistry;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use ballista_scheduler::cluster::BallistaCluster;
@@ -13,7 +16,7 @@ use ballista_scheduler::scheduler_process::start_server;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::SessionConfig;
-use scumble::problem::{Problem, Problems};
+use scumble::failure::{Argument, Failure, Failures, Remedy};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,8 +24,8 @@ use std::sync::Arc;
 /// The largest message between client, scheduler and executors.
 pub(crate) const MESSAGE: u32 = 256 << 20;
 
-/// Executors ask for work. Where the scheduler hands it out, a job waits for ever if an executor is lost whose results are
-/// needed again: they are to be made again, and nobody is told to.
+/// Executors ask for work. Where the scheduler hands it out, a job waits for ever if an executor is
+/// lost whose results are needed again: they are to be made again, and nobody is told to.
 const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 
 /// An executor says so often that it is there, in seconds.
@@ -60,18 +63,25 @@ pub struct Executor {
 }
 
 /// Runs a scheduler until the process is ended.
-pub fn schedule(role: &Scheduler) -> Result<(), Problems> {
+pub fn schedule(role: &Scheduler) -> Result<(), Failures> {
     listen();
-    let failed = |e: &dyn std::fmt::Display| Problem::new(format!("the scheduler failed: {e}"));
+    let failed = |e: &dyn std::fmt::Display| {
+        Failure::io("engine-failed", format!("the scheduler failed: {e}"))
+    };
     let build = |config: SessionConfig| {
-        let runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Stores::default())).build_arc()?;
+        let runtime = RuntimeEnvBuilder::new()
+            .with_object_store_registry(Arc::new(Stores::default()))
+            .build_arc()?;
         Ok(SessionStateBuilder::new()
             .with_default_features()
             .with_config(config)
             .with_runtime_env(runtime)
             .with_optimizer_rules(ballista_core::optimizer::ballista_default_optimizer_rules())
             .with_scalar_functions(
-                ballista_scalar_functions().into_iter().chain([Arc::new(code::function())]).collect(),
+                ballista_scalar_functions()
+                    .into_iter()
+                    .chain([Arc::new(code::function())])
+                    .collect(),
             )
             .with_aggregate_functions(ballista_aggregate_functions())
             .with_window_functions(ballista_window_functions())
@@ -99,11 +109,12 @@ pub fn schedule(role: &Scheduler) -> Result<(), Problems> {
 }
 
 /// Runs an executor until the process is ended.
-pub fn execute(role: &Executor) -> Result<(), Problems> {
+pub fn execute(role: &Executor) -> Result<(), Failures> {
     listen();
     let folder = role.folder.clone();
     let make = move |_: &SessionConfig| {
-        let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Stores::default()));
+        let mut runtime =
+            RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Stores::default()));
         if let Some(folder) = &folder {
             runtime = runtime.with_temp_file_path(folder);
         }
@@ -134,18 +145,26 @@ pub fn execute(role: &Executor) -> Result<(), Problems> {
     };
     if let Some(folder) = &role.folder {
         std::fs::create_dir_all(folder).map_err(|e| {
-            Problem::new(format!("cannot write to `{}`: {}", folder.display(), scumble_io::describe(&e)))
-                .hint("name another folder with `--spill`")
+            Failure::io(
+                "cannot-write",
+                format!(
+                    "cannot write to `{}`: {}",
+                    folder.display(),
+                    scumble_publisher::describe(&e)
+                ),
+            )
+            .remedy(Remedy::words("name another folder with ").and_give(Argument::Spill))
         })?;
     }
     runtime()?.block_on(start_executor_process(Arc::new(config))).map_err(|e| {
-        Problem::new(format!("the executor failed: {e}"))
-            .hint("is the scheduler running, and are the ports free? see `scumble cluster executor --help`")
+        Failure::io("engine-failed", format!("the executor failed: {e}"))
+            .hint("is the scheduler running, and are the ports free? see its help")
             .into()
     })
 }
 
-/// What Ballista has to say, on standard error: warnings, or more with `SCUMBLE_LOG=info`. Queries stand in `debug` only.
+/// What Ballista has to say, on standard error: warnings, or more with `SCUMBLE_LOG=info`. Queries
+/// stand in `debug` only.
 struct Log;
 
 impl log::Log for Log {
@@ -156,21 +175,28 @@ impl log::Log for Log {
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
             let text = record.args().to_string();
-            eprintln!("{}: {}", record.level().as_str().to_lowercase(), told(record.level(), &text));
+            eprintln!(
+                "{}: {}",
+                record.level().as_str().to_lowercase(),
+                told(record.level(), &text)
+            );
         }
     }
 
     fn flush(&self) {}
 }
 
-/// What may be told of a warning. Behind the first colon, or after "due to", stands the text of an error, which may quote data.
+/// What may be told of a warning. Behind the first colon, or after "due to", stands the text of an
+/// error, which may quote data.
 fn told(level: log::Level, text: &str) -> &str {
     match level {
         log::Level::Error | log::Level::Warn if log::max_level() < log::LevelFilter::Debug => {
             text.split(':').next().and_then(|text| text.split(" due to ").next()).unwrap_or(text)
         }
         // Plans of queries are told in several lines.
-        log::Level::Info if log::max_level() < log::LevelFilter::Debug => text.lines().next().unwrap_or(text),
+        log::Level::Info if log::max_level() < log::LevelFilter::Debug => {
+            text.lines().next().unwrap_or(text)
+        }
         _ => text,
     }
 }
@@ -182,9 +208,9 @@ fn listen() {
     let _ = log::set_logger(&Log);
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Problems> {
+fn runtime() -> Result<tokio::runtime::Runtime, Failures> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|e| Problem::new(format!("cannot start: {e}")).into())
+        .map_err(|e| Failure::io("engine-failed", format!("cannot start: {e}")).into())
 }

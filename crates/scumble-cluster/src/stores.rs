@@ -1,6 +1,8 @@
-//! Object stores, opened when they are first asked for, with what the environment of the process holds.
+//! Object stores, opened when they are first asked for, with what the environment of the process
+//! holds.
 //!
-//! Client, scheduler and executors each look into their own environment, so no credential is ever sent or written.
+//! Client, scheduler and executors each look into their own environment, so no credential is ever
+//! sent or written.
 
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::object_store::{DefaultObjectStoreRegistry, ObjectStoreRegistry};
@@ -13,7 +15,11 @@ use url::Url;
 pub struct Stores(DefaultObjectStoreRegistry);
 
 impl ObjectStoreRegistry for Stores {
-    fn register_store(&self, url: &Url, store: Arc<dyn ObjectStore>) -> Option<Arc<dyn ObjectStore>> {
+    fn register_store(
+        &self,
+        url: &Url,
+        store: Arc<dyn ObjectStore>,
+    ) -> Option<Arc<dyn ObjectStore>> {
         self.0.register_store(url, store)
     }
 
@@ -29,12 +35,16 @@ impl ObjectStoreRegistry for Stores {
     }
 }
 
-/// What the environment says of object stores, and nothing else: `REGION` or `TOKEN` may mean something of another program, and
-/// the bucket is told by the address.
+/// What the environment says of object stores, and nothing else: `REGION` or `TOKEN` may mean
+/// something of another program, and the bucket is told by the address.
 fn settings() -> Vec<(String, String)> {
-    let of_stores = |name: &str| ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|prefix| name.starts_with(prefix));
-    let of_bucket =
-        |name: &str| name.contains("_BUCKET") && !name.contains("_BUCKET_KEY") || name.contains("_CONTAINER_NAME");
-    let variables = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+    let of_stores =
+        |name: &str| ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|prefix| name.starts_with(prefix));
+    let of_bucket = |name: &str| {
+        name.contains("_BUCKET") && !name.contains("_BUCKET_KEY")
+            || name.contains("_CONTAINER_NAME")
+    };
+    let variables = std::env::vars_os()
+        .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
     variables.filter(|(name, _)| of_stores(name) && !of_bucket(name)).collect()
 }

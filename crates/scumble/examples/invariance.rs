@@ -1,8 +1,9 @@
 //! How long it takes to publish people again and again.
 //!
-//! `cargo run --release --example invariance -- PEOPLE RELEASES PERCENT M NAME`: in every release PERCENT (10) of the people
-//! leave and as many come, a tenth of them people who had left before; they have five quasi-identifiers and an occupation, as
-//! frequent as among Adult. NAME is `m-invariance` (or `history-guided`, or `anatomy`), M its parameter.
+//! `cargo run --release --example invariance -- PEOPLE RELEASES PERCENT M NAME`: in every release
+//! PERCENT (10) of the people leave and as many come, a tenth of them people who had left before;
+//! they have five quasi-identifiers and an occupation, as frequent as among Adult. NAME is
+//! `m-invariance` (or `history-guided`, or `anatomy`), M its parameter.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -16,7 +17,8 @@ use scumble::taxonomy::Rule;
 use std::time::Instant;
 
 /// How often each occupation occurs in Adult.
-const OCCUPATIONS: [u32; 14] = [4038, 4030, 3992, 3721, 3584, 3212, 1966, 1572, 1350, 989, 912, 644, 143, 9];
+const OCCUPATIONS: [u32; 14] =
+    [4038, 4030, 3992, 3721, 3584, 3212, 1966, 1572, 1350, 989, 912, 644, 143, 9];
 
 /// Domain values of the quasi-identifiers.
 const QUASI: [u32; 5] = [74, 100, 16, 41, 2];
@@ -26,12 +28,14 @@ type Seen = (u32, u32);
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let mut next = |default: usize| arguments.next().map_or(default, |a| a.parse().expect("a number"));
+    let mut next =
+        |default: usize| arguments.next().map_or(default, |a| a.parse().expect("a number"));
     let (people, releases, percent, m) = (next(1_000_000), next(3), next(10), next(5));
     let name = arguments.next().unwrap_or_else(|| "m-invariance".into());
     let how = algorithm(&name, m);
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let attributes: Vec<Attribute> = QUASI.iter().chain(&[OCCUPATIONS.len() as u32]).map(|&n| attribute(n)).collect();
+    let attributes: Vec<Attribute> =
+        QUASI.iter().chain(&[OCCUPATIONS.len() as u32]).map(|&n| attribute(n)).collect();
     let mut records: Vec<[u32; 6]> = Vec::new();
     let mut seen: Vec<Seen> = Vec::new();
     let mut present: Vec<u32> = Vec::new();
@@ -71,14 +75,21 @@ fn main() {
 fn algorithm(name: &str, m: usize) -> Box<dyn Algorithm> {
     let entry = ALGORITHMS.iter().find(|e| e.name == name).expect("an algorithm of re-publication");
     let parameter = entry.parameters[0].name.to_owned();
-    let parameters = Parameters::read(entry.name, entry.parameters, &[(parameter, m.to_string())].into());
+    let parameters =
+        Parameters::read(entry.name, entry.parameters, &[(parameter, m.to_string())].into());
     (entry.build)(&parameters.expect("a count")).expect("a count is all it needs")
 }
 
 fn attribute(values: u32) -> Attribute {
     let texts: Vec<String> = (0..values).map(|v| format!("{v:03}")).collect();
-    let (taxonomy, _) =
-        encode("column", &Rule::Flat, None, &texts.iter().map(String::as_str).collect::<Vec<_>>(), &[]).expect("flat");
+    let (taxonomy, _) = encode(
+        "column",
+        &Rule::Flat,
+        None,
+        &texts.iter().map(String::as_str).collect::<Vec<_>>(),
+        &[],
+    )
+    .expect("flat");
     Attribute::new("column", taxonomy)
 }
 
@@ -109,7 +120,11 @@ fn table(
     let mut firsts = vec![0];
     let mut groups = Vec::new();
     for (r, list) in (1u32..).zip(values) {
-        groups.extend(list.iter().map(|v| PastGroup { values: v.clone(), counterfeits: 0, newest: r + 1 == release }));
+        groups.extend(list.iter().map(|v| PastGroup {
+            values: v.clone(),
+            counterfeits: 0,
+            newest: r + 1 == release,
+        }));
         firsts.push(groups.len() as u32);
     }
     let number = |p: &u32| match seen[*p as usize] {
@@ -133,13 +148,17 @@ fn remember(
     present.iter().zip(row_of).for_each(|(&p, &row)| of_row[row as usize].push(p));
     let mut shown = Vec::with_capacity(form.groups.len());
     for (group, members) in (0u32..).zip(&form.groups) {
-        let mut values: Vec<u32> = form.counterfeits.get(group as usize).cloned().unwrap_or_default();
+        let mut values: Vec<u32> =
+            form.counterfeits.get(group as usize).cloned().unwrap_or_default();
         for m in members {
             let queue = &mut of_row[m.row as usize];
             for p in queue.split_off(queue.len() - m.count as usize) {
                 seen[p as usize] = (release, group);
             }
-            values.extend(std::iter::repeat_n(table.sensitive_codes[0][m.row as usize], m.count as usize));
+            values.extend(std::iter::repeat_n(
+                table.sensitive_codes[0][m.row as usize],
+                m.count as usize,
+            ));
         }
         values.sort_unstable();
         shown.push(values.chunk_by(|a, b| a == b).map(|v| (v[0], v.len() as u64)).collect());

@@ -1,11 +1,13 @@
-//! How long the inference engine takes on people who were published several times, each time in other groups.
+//! How long the inference engine takes on people who were published several times, each time in
+//! other groups.
 //!
-//! `cargo run --release --example republish -- PEOPLE DISTINCT RELEASES VALUES [FILE [STEPS]]`: everybody is in every release, in
-//! random groups of DISTINCT different values (as anatomy makes them), or of ten people of whatever values if DISTINCT is 10;
-//! there are VALUES values (14 unless given), as frequent as occupations among Adult. The fewer there are, the less two
-//! releases tell apart and the more is left to find out. What is left for maximum entropy after forced values is written to FILE, for
-//! `bench/peers/maxent_scipy.py`. With STEPS, worlds are drawn as well, with so many steps for each person, and compared with
-//! maximum entropy.
+//! `cargo run --release --example republish -- PEOPLE DISTINCT RELEASES VALUES [FILE [STEPS]]`:
+//! everybody is in every release, in random groups of DISTINCT different values (as anatomy makes
+//! them), or of ten people of whatever values if DISTINCT is 10; there are VALUES values (14 unless
+//! given), as frequent as occupations among Adult. The fewer there are, the less two releases tell
+//! apart and the more is left to find out. What is left for maximum entropy after forced values is
+//! written to FILE, for `bench/peers/maxent_scipy.py`. With STEPS, worlds are drawn as well, with
+//! so many steps for each person, and compared with maximum entropy.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -16,7 +18,8 @@ use std::fmt::Write;
 use std::time::Instant;
 
 /// How often each occupation occurs in Adult.
-const OCCUPATIONS: [u32; 14] = [4038, 4030, 3992, 3721, 3584, 3212, 1966, 1572, 1350, 989, 912, 644, 143, 9];
+const OCCUPATIONS: [u32; 14] =
+    [4038, 4030, 3992, 3721, 3584, 3212, 1966, 1572, 1350, 989, 912, 644, 143, 9];
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -27,7 +30,10 @@ fn main() {
     let all: u32 = OCCUPATIONS[..values].iter().sum();
     let mut truth: Vec<u32> = (0..values as u32)
         .flat_map(|v| {
-            std::iter::repeat_n(v, (people as u64 * u64::from(OCCUPATIONS[v as usize]) / u64::from(all)) as usize)
+            std::iter::repeat_n(
+                v,
+                (people as u64 * u64::from(OCCUPATIONS[v as usize]) / u64::from(all)) as usize,
+            )
         })
         .collect();
     let rest = people - truth.len();
@@ -49,7 +55,7 @@ fn main() {
     let forced = forced(&evidence).expect("there is a world");
     let flows = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let beliefs = maximum_entropy(&evidence, &forced.possible, WORK, &|_, _| ());
+    let beliefs = maximum_entropy(&evidence, &forced.possible, WORK, &|_, _| true);
     let solved = start.elapsed().as_secs_f64();
     let certain = (0..people as u32).filter(|&k| forced.certain(&evidence, k).is_some()).count();
     let steps = arguments.next().map(|a| a.parse().expect("a number"));
@@ -82,16 +88,26 @@ fn main() {
         built + flows + solved
     );
     if let Some(file) = file {
-        std::fs::write(file, left(&evidence, &forced.possible)).expect("a file that can be written");
+        std::fs::write(file, left(&evidence, &forced.possible))
+            .expect("a file that can be written");
     }
 }
 
 /// Draws worlds and says what came of it, and how far maximum entropy is from it.
-fn draw(evidence: &Evidence, possible: &[bool], options: &Options, belief: Option<&Vec<f64>>, truth: &[u32]) -> String {
+fn draw(
+    evidence: &Evidence,
+    possible: &[bool],
+    options: &Options,
+    belief: Option<&Vec<f64>>,
+    truth: &[u32],
+) -> String {
     let start = Instant::now();
     let found = worlds(evidence, possible, options, &|_, _| true).expect("there is a world");
     let took = start.elapsed().as_secs_f64();
-    let mut told = format!(", \"exact\": {}, \"left_out\": {}, \"worlds\": {took:.3}", found.exact, found.unknown);
+    let mut told = format!(
+        ", \"exact\": {}, \"left_out\": {}, \"worlds\": {took:.3}",
+        found.exact, found.unknown
+    );
     if let Some(s) = found.sampled {
         let _ = write!(
             told,
@@ -104,10 +120,14 @@ fn draw(evidence: &Evidence, possible: &[bool], options: &Options, belief: Optio
     let kinds = || (0..truth.len() as u32).filter(|&k| known(k));
     let true_outcomes = || {
         kinds().flat_map(|k| {
-            evidence.outcomes_of(k).filter(move |&o| evidence.outcomes()[o as usize].value == truth[k as usize])
+            evidence
+                .outcomes_of(k)
+                .filter(move |&o| evidence.outcomes()[o as usize].value == truth[k as usize])
         })
     };
-    let mean = |p: &[f64]| true_outcomes().map(|o| p[o as usize]).sum::<f64>() / kinds().count().max(1) as f64;
+    let mean = |p: &[f64]| {
+        true_outcomes().map(|o| p[o as usize]).sum::<f64>() / kinds().count().max(1) as f64
+    };
     let squares = |p: &[f64]| {
         kinds().flat_map(|k| evidence.outcomes_of(k)).map(|o| p[o as usize].powi(2)).sum::<f64>()
             / kinds().count().max(1) as f64
@@ -128,14 +148,17 @@ fn draw(evidence: &Evidence, possible: &[bool], options: &Options, belief: Optio
         );
         let distance = found.compare(evidence, belief);
         let (under, over) = (distance.understated.0, distance.overstated.0);
-        let _ =
-            write!(told, ", \"understated\": {under:.4}, \"overstated\": {over:.4}, \"mean\": {:.4}", distance.mean);
+        let _ = write!(
+            told,
+            ", \"understated\": {under:.4}, \"overstated\": {over:.4}, \"mean\": {:.4}",
+            distance.mean
+        );
     }
     told
 }
 
-/// What is left to find out, as text: a line `fact LOW HIGH` for each fact, numbered from 0; a line `kind PEOPLE` for each
-/// kind and after it a line `outcome FACT …` for each of its outcomes.
+/// What is left to find out, as text: a line `fact LOW HIGH` for each fact, numbered from 0; a line
+/// `kind PEOPLE` for each kind and after it a line `outcome FACT …` for each of its outcomes.
 fn left(evidence: &Evidence, possible: &[bool]) -> String {
     let (mut facts, mut kinds, mut first) = (String::new(), String::new(), 0);
     for part in evidence.components(possible).expect("there is a world") {
@@ -146,7 +169,10 @@ fn left(evidence: &Evidence, possible: &[bool]) -> String {
             writeln!(kinds, "kind {}", kind.people).expect("memory");
             for outcome in part.evidence.outcomes_of(number) {
                 kinds.push_str("outcome");
-                part.evidence.facts_of(outcome).iter().for_each(|f| write!(kinds, " {}", first + f).expect("memory"));
+                part.evidence
+                    .facts_of(outcome)
+                    .iter()
+                    .for_each(|f| write!(kinds, " {}", first + f).expect("memory"));
                 kinds.push('\n');
             }
         }
@@ -157,8 +183,8 @@ fn left(evidence: &Evidence, possible: &[bool]) -> String {
 
 type Histogram = Vec<(u32, u64)>;
 
-/// Random groups of one person for each of the `distinct` values that most people are left with; the rest join groups
-/// that lack their value.
+/// Random groups of one person for each of the `distinct` values that most people are left with;
+/// the rest join groups that lack their value.
 fn anatomize(truth: &[u32], distinct: usize, rng: &mut ChaCha8Rng) -> (Vec<u32>, Vec<Histogram>) {
     let mut buckets: Vec<Vec<u32>> = vec![Vec::new(); 14];
     for (person, &value) in truth.iter().enumerate() {
@@ -188,7 +214,10 @@ fn anatomize(truth: &[u32], distinct: usize, rng: &mut ChaCha8Rng) -> (Vec<u32>,
         let value = truth[person as usize];
         while groups[at].iter().any(|&(v, _)| v == value) {
             at += 1;
-            assert!(at < groups.len(), "a value is too frequent for groups of {distinct} different ones");
+            assert!(
+                at < groups.len(),
+                "a value is too frequent for groups of {distinct} different ones"
+            );
         }
         groups[at].push((value, 1));
         groups[at].sort_unstable();

@@ -1,10 +1,11 @@
-//! The tables of models, algorithms, attacks and metrics, and how their parameters are written in a policy.
+//! The tables of models, algorithms, attacks and metrics, and how their parameters are written in a
+//! policy.
 //!
-//! Everything that lists or looks up a method reads these tables: the policy parser, `explain`, the laws. A new method
-//! is one new file with its [`Entry`] and two lines that mount it.
+//! Everything that lists or looks up a method reads these tables: the policy parser, `explain`, the
+//! laws. A new method is one new file with its [`Entry`] and two lines that mount it.
 
 use crate::exact::Ratio;
-use crate::problem::Problem;
+use crate::failure::Failure;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
 
@@ -12,13 +13,13 @@ pub use crate::algorithm::ALGORITHMS;
 pub use crate::attack::ATTACKS;
 pub use crate::attack::freeform::ENTRY as FREEFORM;
 pub use crate::attack::minimality::ENTRY as MINIMALITY;
-pub use crate::attack::statistics::STATISTICS;
 pub use crate::dp::{MECHANISMS, PRICES};
 pub use crate::model::MODELS;
 pub use crate::perturb::METHODS as PERTURBATIONS;
 pub use crate::utility::METRICS;
 
-/// A method a policy can name: what it is called, its manual page, its parameters, and how to make it.
+/// A method a policy can name: what it is called, its manual page, its parameters, and how to make
+/// it.
 pub struct Entry<T> {
     /// Name in policies and commands.
     pub name: &'static str,
@@ -29,7 +30,7 @@ pub struct Entry<T> {
     /// What a policy may say about it.
     pub parameters: &'static [Parameter],
     /// Makes it from checked parameters, or says which combination is impossible.
-    pub build: fn(&Parameters) -> Result<T, Problem>,
+    pub build: fn(&Parameters) -> Result<T, Failure>,
 }
 
 impl<T> Entry<T> {
@@ -42,7 +43,8 @@ impl<T> Entry<T> {
 /// The leading `//!` comment of a file as plain text, with its parameters listed.
 pub fn manual(source: &str, parameters: &[Parameter], heading: &str) -> String {
     let comment = source.lines().map_while(|line| line.strip_prefix("//!"));
-    let mut page: String = comment.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect();
+    let mut page: String =
+        comment.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect();
     if !parameters.is_empty() {
         page.push_str(&format!("\n# {heading}\n\n"));
         for p in parameters {
@@ -72,13 +74,16 @@ pub struct Parameter {
 /// What may be written for a parameter.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// A whole number between these. What a method allocates or repeats by it must be bearable at the upper end.
+    /// A whole number between these. What a method allocates or repeats by it must be bearable at
+    /// the upper end.
     Count(u64, u64),
-    /// A non-negative decimal number between these bounds, given as decimal text; see [`Kind::DIGITS`].
+    /// A non-negative decimal number between these bounds, given as decimal text; see
+    /// [`Kind::DIGITS`].
     Number(&'static str, Option<&'static str>),
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A list of values, or nodes of the taxonomy, of the sensitive attribute that the model is about.
+    /// A list of values, or nodes of the taxonomy, of the sensitive attribute that the model is
+    /// about.
     Values,
     /// A column whose role is `guard`.
     Guard,
@@ -94,15 +99,17 @@ pub enum Kind {
 pub const PEOPLE: u64 = 10_000_000_000;
 
 impl Kind {
-    /// Numerator and denominator of a number have at most so many digits, so that their products with counts fit into 128
-    /// bits.
+    /// Numerator and denominator of a number have at most so many digits, so that their products
+    /// with counts fit into 128 bits.
     pub const DIGITS: u32 = 18;
 
     /// For messages and manuals.
     pub fn describe(self) -> String {
         match self {
             Kind::Count(least, most) => format!("a whole number from {least} to {most}"),
-            Kind::Number(least, None) => format!("a number of at least {least} with at most {} digits", Kind::DIGITS),
+            Kind::Number(least, None) => {
+                format!("a number of at least {least} with at most {} digits", Kind::DIGITS)
+            }
             Kind::Number(least, Some(most)) => format!("a number from {least} to {most}"),
             Kind::Choice(words) => {
                 let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
@@ -119,10 +126,13 @@ impl Kind {
     /// Reads the text of a value, or `None` if it is not of this kind.
     pub fn parse(self, text: &str) -> Option<Value> {
         match self {
-            Kind::Count(least, most) => text.parse().ok().filter(|n| (least..=most).contains(n)).map(Value::Count),
+            Kind::Count(least, most) => {
+                text.parse().ok().filter(|n| (least..=most).contains(n)).map(Value::Count)
+            }
             Kind::Number(least, most) => {
                 let largest = 10u128.pow(Kind::DIGITS);
-                let number = Ratio::parse(text).filter(|n| n.num() <= largest && n.den() <= largest)?;
+                let number =
+                    Ratio::parse(text).filter(|n| n.num() <= largest && n.den() <= largest)?;
                 let in_range = Ratio::parse(least).is_some_and(|l| number >= l)
                     && most.is_none_or(|most| Ratio::parse(most).is_some_and(|m| number <= m));
                 in_range.then(|| Value::Number(number, text.to_owned()))
@@ -168,7 +178,8 @@ impl std::fmt::Display for Value {
             Value::Word(word) => f.write_str(word),
             Value::Text(text) | Value::Register(text) => f.write_str(text),
             Value::List(texts) => {
-                let quoted = |t: &String| format!("\"{}\"", t.replace('\\', "\\\\").replace('"', "\\\""));
+                let quoted =
+                    |t: &String| format!("\"{}\"", t.replace('\\', "\\\\").replace('"', "\\\""));
                 write!(f, "[{}]", texts.iter().map(quoted).collect::<Vec<_>>().join(", "))
             }
         }
@@ -238,25 +249,30 @@ impl Parameters {
         of: &str,
         parameters: &'static [Parameter],
         given: &BTreeMap<String, String>,
-    ) -> Result<Parameters, Vec<Problem>> {
+    ) -> Result<Parameters, Vec<Failure>> {
         let mut read = Parameters::default();
         let mut problems = Vec::new();
         for p in parameters {
             let Some(text) = given.get(p.name).map(String::as_str).or(p.default) else {
-                problems.push(Problem::new(format!("`{of}` needs `{}`: {}", p.name, p.about)).hint(format!(
-                    "add `{} = …`, {}",
-                    p.name,
-                    p.kind.describe()
-                )));
+                problems.push(
+                    Failure::usage(
+                        "missing-parameter",
+                        format!("`{of}` needs `{}`: {}", p.name, p.about),
+                    )
+                    .hint(format!(
+                        "add `{} = …`, {}",
+                        p.name,
+                        p.kind.describe()
+                    )),
+                );
                 continue;
             };
             match p.kind.parse(text) {
                 Some(value) => drop(read.0.insert(p.name, value)),
-                None => problems.push(Problem::new(format!(
-                    "`{}` of `{of}` must be {}, not `{text}`",
-                    p.name,
-                    p.kind.describe()
-                ))),
+                None => problems.push(Failure::usage(
+                    "wrong-parameter",
+                    format!("`{}` of `{of}` must be {}, not `{text}`", p.name, p.kind.describe()),
+                )),
             }
         }
         if problems.is_empty() { Ok(read) } else { Err(problems) }
@@ -267,41 +283,37 @@ impl Parameters {
 pub fn everything() -> Vec<(&'static str, &'static str, &'static str)> {
     let models = MODELS.iter().map(|e| ("model", e.name, e.summary));
     let algorithms = ALGORITHMS.iter().map(|e| ("algorithm", e.name, e.summary));
-    let attacks = ATTACKS.iter().map(|e| ("attack", e.name, e.summary));
-    let statistics = STATISTICS.iter().map(|e| ("attack", e.name, e.summary));
-    let own = [("attack", MINIMALITY.name, MINIMALITY.summary), ("attack", FREEFORM.name, FREEFORM.summary)];
-    let statistics = statistics.chain(own);
+    let attacks = ATTACKS.iter().map(|e| ("attack", e.name(), e.summary()));
     let metrics = METRICS.iter().map(|e| ("metric", e.name, e.summary));
     let perturbations = PERTURBATIONS.iter().map(|m| ("perturbation", m.name, m.summary));
     let private = MECHANISMS.iter().chain(PRICES).map(|p| (p.kind, p.name, p.summary));
-    let methods = models.chain(algorithms).chain(attacks).chain(statistics);
+    let methods = models.chain(algorithms).chain(attacks);
     methods.chain(metrics).chain(perturbations).chain(private).collect()
 }
 
 /// The heading of an attack's parameters.
-const GIVEN: &str = "With `--with key=value`";
+const GIVEN: &str = "Parameters, as `key=value`";
 
 /// The manual page of a name, if there is one.
 pub fn explain(name: &str) -> Option<String> {
     let models = MODELS.iter().map(|e| (e.name, e.manual()));
     let algorithms = ALGORITHMS.iter().map(|e| (e.name, e.manual()));
-    let attacks = ATTACKS.iter().map(|e| (e.name, manual(e.source, e.parameters, GIVEN)));
-    let statistics = STATISTICS.iter().map(|e| (e.name, manual(e.source, e.parameters, GIVEN)));
-    let statistics = statistics.chain([
-        (MINIMALITY.name, manual(MINIMALITY.source, MINIMALITY.parameters, GIVEN)),
-        (FREEFORM.name, manual(FREEFORM.source, FREEFORM.parameters, GIVEN)),
-    ]);
+    let attacks = ATTACKS.iter().map(|e| (e.name(), manual(e.source(), e.parameters(), GIVEN)));
     let metrics = METRICS.iter().map(|e| (e.name, e.about));
     let metrics = metrics.map(|(name, about)| (name, format!("# {name}\n\n{about}\n")));
-    let perturbations = PERTURBATIONS.iter().map(|m| (m.name, format!("# {}\n\n{}\n", m.name, m.about)));
+    let perturbations =
+        PERTURBATIONS.iter().map(|m| (m.name, format!("# {}\n\n{}\n", m.name, m.about)));
     let private = MECHANISMS.iter().chain(PRICES).map(|p| (p.name, p.manual()));
     let all =
-        models.chain(algorithms).chain(attacks).chain(statistics).chain(metrics).chain(perturbations).chain(private);
+        models.chain(algorithms).chain(attacks).chain(metrics).chain(perturbations).chain(private);
     all.into_iter().find(|(n, _)| *n == name).map(|(_, page)| page)
 }
 
 /// The candidate nearest to what was written, if it is near enough to be a slip.
-pub fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(
+    written: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let written = written.to_lowercase();
     candidates
         .into_iter()
@@ -317,14 +329,18 @@ pub fn did_you_mean<'a>(written: &str, candidates: impl IntoIterator<Item = &'a 
     match nearest(written, candidates.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if candidates.is_empty() => "there is nothing to choose from".into(),
-        None => format!("known are {}", candidates.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")),
+        None => format!(
+            "known are {}",
+            candidates.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")
+        ),
     }
 }
 
-/// `hint` text for a column that a table does not have. `familiar` says that some other column was found by its name.
+/// `hint` text for a column that a table does not have. `familiar` says that some other column was
+/// found by its name.
 ///
-/// Where none was, the first line of the file may be a person's record and no header: then names are not listed, and one is
-/// suggested only if no name has a digit, as records do.
+/// Where none was, the first line of the file may be a person's record and no header: then names
+/// are not listed, and one is suggested only if no name has a digit, as records do.
 pub fn did_you_mean_column(wanted: &str, names: &[String], familiar: bool) -> String {
     let candidates = || names.iter().map(String::as_str);
     if familiar {
@@ -347,7 +363,10 @@ mod tests {
         let record = names(&["Anna Kowalska", "078-05-1120", "aged", "flu"]);
         let hint = did_you_mean_column("age", &record, false);
         assert!(record.iter().all(|cell| !hint.contains(cell)), "{hint}");
-        assert_eq!(did_you_mean_column("age", &names(&["agee", "sex"]), false), "did you mean `agee`?");
+        assert_eq!(
+            did_you_mean_column("age", &names(&["agee", "sex"]), false),
+            "did you mean `agee`?"
+        );
         assert!(did_you_mean_column("zip", &names(&["age", "sex"]), true).contains("`sex`"));
         assert!(!did_you_mean_column("zip", &names(&["Anna", "F"]), false).contains("Anna"));
     }

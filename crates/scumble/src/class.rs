@@ -1,8 +1,9 @@
 //! Equivalence classes: records that a release makes indistinguishable.
 //!
-//! A class is what the recipient sees of it: a region, a size and one histogram per sensitive attribute. Two classes
-//! merge, so everything computed per class works incrementally, in parallel and distributed. Who is in a class is the
-//! publisher's business and stays in [`crate::release::Generalized`].
+//! A class is what the recipient sees of it: a region, a size and one histogram per sensitive
+//! attribute. Two classes merge, so everything computed per class works incrementally, in parallel
+//! and distributed. Who is in a class is the publisher's business and stays in
+//! [`crate::release::Generalized`].
 
 /// A run of neighbouring leaf codes, both ends included: the only shape a generalized value has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,7 +37,8 @@ impl Run {
     }
 }
 
-/// How often each value of a sensitive attribute occurs: (leaf code, count) by rising code, no zero counts.
+/// How often each value of a sensitive attribute occurs: (leaf code, count) by rising code, no zero
+/// counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram(pub Vec<(u32, u64)>);
 
@@ -55,8 +57,8 @@ impl Histogram {
         Histogram(pairs)
     }
 
-    /// Counts codes that are below `leaves`; `size` says about how many there are. Few leaves are counted in an array,
-    /// many are sorted.
+    /// Counts codes that are below `leaves`; `size` says about how many there are. Few leaves are
+    /// counted in an array, many are sorted.
     pub fn count(leaves: usize, size: usize, codes: impl Iterator<Item = (u32, u64)>) -> Histogram {
         if leaves > 4 * size + 64 {
             return Histogram::of(codes);
@@ -106,13 +108,19 @@ pub struct EquivalenceClass {
 impl EquivalenceClass {
     /// The class of both: the smallest region that covers them, summed counts.
     ///
-    /// For an unordered taxonomy the covering run need not be a node; [`crate::taxonomy::Taxonomy::cover`] widens it.
+    /// For an unordered taxonomy the covering run need not be a node;
+    /// [`crate::taxonomy::Taxonomy::cover`] widens it.
     pub fn merge(&self, other: &EquivalenceClass) -> EquivalenceClass {
         let hull = |(a, b): (&Run, &Run)| Run::new(a.first.min(b.first), a.last.max(b.last));
         EquivalenceClass {
             region: self.region.iter().zip(&other.region).map(hull).collect(),
             count: self.count + other.count,
-            histograms: self.histograms.iter().zip(&other.histograms).map(|(a, b)| a.merge(b)).collect(),
+            histograms: self
+                .histograms
+                .iter()
+                .zip(&other.histograms)
+                .map(|(a, b)| a.merge(b))
+                .collect(),
         }
     }
 }

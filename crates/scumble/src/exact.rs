@@ -1,9 +1,9 @@
 //! Exact arithmetic for everything that judges.
 //!
-//! A verdict must not depend on how a sum was rounded, so shares and distances are ratios of integers, thresholds are
-//! read from their decimal text (`0.2` is 1/5, not the nearest binary fraction), and the irrational quantities of the
-//! field, the effective ℓ = exp(entropy) and bounds with logarithms, are compared by integers whenever floating point
-//! cannot decide.
+//! A verdict must not depend on how a sum was rounded, so shares and distances are ratios of
+//! integers, thresholds are read from their decimal text (`0.2` is 1/5, not the nearest binary
+//! fraction), and the irrational quantities of the field, the effective ℓ = exp(entropy) and bounds
+//! with logarithms, are compared by integers whenever floating point cannot decide.
 
 use dashu_int::ops::{BitTest, Gcd};
 use dashu_int::{IBig, UBig};
@@ -81,13 +81,19 @@ impl Ratio {
         };
         let mantissa = mantissa.strip_prefix('+').unwrap_or(mantissa);
         let (int, frac) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        if int.is_empty() && frac.is_empty() || !int.bytes().chain(frac.bytes()).all(|b| b.is_ascii_digit()) {
+        if int.is_empty() && frac.is_empty()
+            || !int.bytes().chain(frac.bytes()).all(|b| b.is_ascii_digit())
+        {
             return None;
         }
         let digits = format!("{int}{frac}").parse::<u128>().ok()?;
         let exponent = exponent.checked_sub(i32::try_from(frac.len()).ok()?)?;
         let power = 10u128.checked_pow(exponent.unsigned_abs())?;
-        Some(if exponent < 0 { Ratio::new(digits, power) } else { Ratio::new(digits.checked_mul(power)?, 1) })
+        Some(if exponent < 0 {
+            Ratio::new(digits, power)
+        } else {
+            Ratio::new(digits.checked_mul(power)?, 1)
+        })
     }
 }
 
@@ -96,7 +102,8 @@ impl Ord for Ratio {
         match (self.num.checked_mul(other.den), other.num.checked_mul(self.den)) {
             (Some(a), Some(b)) => a.cmp(&b),
             // Too large for 128 bits: compare the products as big integers.
-            _ => (UBig::from(self.num) * UBig::from(other.den)).cmp(&(UBig::from(other.num) * UBig::from(self.den))),
+            _ => (UBig::from(self.num) * UBig::from(other.den))
+                .cmp(&(UBig::from(other.num) * UBig::from(self.den))),
         }
     }
 }
@@ -109,11 +116,16 @@ impl PartialOrd for Ratio {
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.den == 1 { write!(f, "{}", self.num) } else { write!(f, "{}/{}", self.num, self.den) }
+        if self.den == 1 {
+            write!(f, "{}", self.num)
+        } else {
+            write!(f, "{}/{}", self.num, self.den)
+        }
     }
 }
 
-/// A non-negative rational number of any size, in lowest terms: for products and sums that outgrow [`Ratio`].
+/// A non-negative rational number of any size, in lowest terms: for products and sums that outgrow
+/// [`Ratio`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fraction {
     num: UBig,
@@ -136,7 +148,9 @@ impl Fraction {
 
     /// Reads what [`Ratio::parse`] reads, and fractions of any size.
     pub fn parse(text: &str) -> Option<Fraction> {
-        let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit()).then(|| t.parse::<UBig>().ok()).flatten();
+        let digits = |t: &str| {
+            t.bytes().all(|b| b.is_ascii_digit()).then(|| t.parse::<UBig>().ok()).flatten()
+        };
         let large = || {
             let (num, den) = text.split_once('/')?;
             let (num, den) = (digits(num)?, digits(den).filter(|d| !d.is_zero())?);
@@ -193,7 +207,10 @@ impl Fraction {
 
     /// The same as a [`Ratio`], if its terms are small enough.
     pub fn ratio(&self) -> Option<Ratio> {
-        Some(Ratio { num: u128::try_from(self.num.clone()).ok()?, den: u128::try_from(self.den.clone()).ok()? })
+        Some(Ratio {
+            num: u128::try_from(self.num.clone()).ok()?,
+            den: u128::try_from(self.den.clone()).ok()?,
+        })
     }
 
     /// The nearest floating-point number or a neighbour of it, for display.
@@ -352,7 +369,8 @@ pub fn gcd(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// exp(H) of a histogram: the effective number of equally likely values. For display; see [`entropy_at_least`].
+/// exp(H) of a histogram: the effective number of equally likely values. For display; see
+/// [`entropy_at_least`].
 pub fn effective_l(counts: &[u64]) -> f64 {
     let n = counts.iter().sum::<u64>() as f64;
     if n == 0.0 {
@@ -364,15 +382,17 @@ pub fn effective_l(counts: &[u64]) -> f64 {
         // Equally frequent values count as many as they are; rounding would show one a little less.
         return counts.iter().filter(|&&c| c > 0).count() as f64;
     }
-    let weighted: f64 = counts.iter().filter(|&&c| c > 0).map(|&c| c as f64 * (c as f64).ln()).sum();
+    let weighted: f64 =
+        counts.iter().filter(|&&c| c > 0).map(|&c| c as f64 * (c as f64).ln()).sum();
     (n.ln() - weighted / n).exp()
 }
 
 /// Whether the entropy of the histogram is at least ln ℓ, decided exactly.
 ///
-/// With n = Σ cᵢ and ℓ = p/q this is qⁿ·nⁿ ≥ pⁿ·Π cᵢ^cᵢ. Floating point decides when the logarithms are clearly apart;
-/// otherwise (a class of ℓ values with equal counts lies exactly on the threshold, so ties are common) the integers are
-/// compared. Dividing all counts by their greatest common divisor changes nothing and keeps those integers small.
+/// With n = Σ cᵢ and ℓ = p/q this is qⁿ·nⁿ ≥ pⁿ·Π cᵢ^cᵢ. Floating point decides when the logarithms
+/// are clearly apart; otherwise (a class of ℓ values with equal counts lies exactly on the
+/// threshold, so ties are common) the integers are compared. Dividing all counts by their greatest
+/// common divisor changes nothing and keeps those integers small.
 pub fn entropy_at_least(counts: &[u64], l: Ratio) -> bool {
     let g = counts.iter().fold(0, |g, &c| gcd(g, c.into()));
     if g == 0 {
@@ -380,8 +400,9 @@ pub fn entropy_at_least(counts: &[u64], l: Ratio) -> bool {
     }
     let counts: Vec<u64> = counts.iter().filter(|&&c| c > 0).map(|&c| c / g as u64).collect();
     let n: u64 = counts.iter().sum();
-    // m values have an entropy of at most ln m, and ln m only if equally frequent. Two values that are nearly balanced lie
-    // so close to ℓ = 2 that floating point cannot tell, and their integers would be huge.
+    // m values have an entropy of at most ln m, and ln m only if equally frequent. Two values that
+    // are nearly balanced lie so close to ℓ = 2 that floating point cannot tell, and their integers
+    // would be huge.
     match Ratio::whole(counts.len() as u64).cmp(&l) {
         Ordering::Less => return false,
         Ordering::Equal => return counts.iter().all(|&c| c == 1),
@@ -391,28 +412,35 @@ pub fn entropy_at_least(counts: &[u64], l: Ratio) -> bool {
     let left = n as f64 * ln(n);
     let weighted: f64 = counts.iter().map(|&c| c as f64 * ln(c)).sum();
     let right = weighted + n as f64 * (l.num as f64 / l.den as f64).ln();
-    // Each term carries a relative error of a few units in the last place; their sum at most (m + 4) times that.
-    let error = (left.abs() + weighted + right.abs() + n as f64) * (counts.len() as f64 + 8.0) * 4.0 * f64::EPSILON;
+    // Each term carries a relative error of a few units in the last place; their sum at most (m +
+    // 4) times that.
+    let error = (left.abs() + weighted + right.abs() + n as f64)
+        * (counts.len() as f64 + 8.0)
+        * 4.0
+        * f64::EPSILON;
     if (left - right).abs() > error {
         return left > right;
     }
     let Ok(power) = usize::try_from(n) else { return left >= right };
     let left = (UBig::from(l.den) * UBig::from(n)).pow(power);
-    let right = counts.iter().fold(UBig::from(l.num).pow(power), |x, &c| x * UBig::from(c).pow(c as usize));
+    let right =
+        counts.iter().fold(UBig::from(l.num).pow(power), |x, &c| x * UBig::from(c).pow(c as usize));
     left >= right
 }
 
 /// How e^x compares with y, decided exactly.
 ///
-/// Floating point decides when the logarithms are clearly apart. Otherwise e^x is enclosed ever more tightly between two
-/// integers; that ends, because e^x is irrational for every rational x but 0.
+/// Floating point decides when the logarithms are clearly apart. Otherwise e^x is enclosed ever
+/// more tightly between two integers; that ends, because e^x is irrational for every rational x but
+/// 0.
 pub fn exp_cmp(x: Ratio, y: Ratio) -> Ordering {
     if x.num == 0 || y.num == 0 {
         return Ratio::whole(1).cmp(&y);
     }
     let (num, den) = ((y.num as f64).ln(), (y.den as f64).ln());
     let (left, right) = (x.to_f64(), num - den);
-    // Conversions, quotient, logarithms and difference are each wrong by at most a unit in the last place or two.
+    // Conversions, quotient, logarithms and difference are each wrong by at most a unit in the last
+    // place or two.
     let error = (left + num + den + 1.0) * 8.0 * f64::EPSILON;
     if (left - right).abs() > error {
         return left.total_cmp(&right);
@@ -431,7 +459,8 @@ pub fn exp_cmp(x: Ratio, y: Ratio) -> Ordering {
     }
 }
 
-/// Whole numbers below and above e^x · 2^bits: the sum of xⁿ/n!, every term rounded down and rounded up.
+/// Whole numbers below and above e^x · 2^bits: the sum of xⁿ/n!, every term rounded down and
+/// rounded up.
 fn exp_enclosed(x: Ratio, bits: usize) -> (UBig, UBig) {
     let (num, den) = (UBig::from(x.num), UBig::from(x.den));
     let one = UBig::ONE << bits;
@@ -445,7 +474,8 @@ fn exp_enclosed(x: Ratio, bits: usize) -> (UBig, UBig) {
         below += &low;
         above += &high;
         n += 1;
-        // From here on a term is at most half of the one before, so that all that follow are at most this one.
+        // From here on a term is at most half of the one before, so that all that follow are at
+        // most this one.
         if high <= UBig::ONE && &num * 2u8 <= &den * n {
             return (below, above + high);
         }
@@ -477,8 +507,12 @@ mod tests {
         assert_eq!(r(1, 3).minus(&r(1, 2)).times(&r(6, 1)), Rational::whole(-1));
         assert_eq!(r(1, 3).over(&r(-2, 3)), Some(r(-1, 2)));
         assert_eq!(r(1, 3).over(&r(0, 5)), None);
-        assert!(r(-1, 2) < r(-1, 3) && r(-1, 2).magnitude() == r(1, 2) && r(-1, 4).to_f64() == -0.25);
-        for (n, text) in [(r(5784, 5), "1156.8"), (r(-1, 8), "-0.125"), (r(928, 1), "928"), (r(-2, 3), "-2/3")] {
+        assert!(
+            r(-1, 2) < r(-1, 3) && r(-1, 2).magnitude() == r(1, 2) && r(-1, 4).to_f64() == -0.25
+        );
+        for (n, text) in
+            [(r(5784, 5), "1156.8"), (r(-1, 8), "-0.125"), (r(928, 1), "928"), (r(-2, 3), "-2/3")]
+        {
             assert_eq!(n.to_string(), text);
         }
     }
@@ -520,6 +554,9 @@ mod tests {
         assert_eq!(exp_cmp(parse("0"), parse("1")), Ordering::Equal);
         assert_eq!(exp_cmp(parse("3"), parse("0")), Ordering::Greater);
         assert_eq!(exp_cmp(Ratio::new(u128::MAX, 1), Ratio::new(u128::MAX, 1)), Ordering::Greater);
-        assert_eq!(exp_cmp(Ratio::new(1, u128::MAX), Ratio::new(u128::MAX, u128::MAX - 1)), Ordering::Less);
+        assert_eq!(
+            exp_cmp(Ratio::new(1, u128::MAX), Ratio::new(u128::MAX, u128::MAX - 1)),
+            Ordering::Less
+        );
     }
 }

@@ -1,11 +1,13 @@
-//! How sensitive and how observable each single value of an attribute is: what FF-anonymity knows of an attribute instead
-//! of a role.
+//! How sensitive and how observable each single value of an attribute is: what FF-anonymity knows
+//! of an attribute instead of a role.
 //!
-//! A [`Specification`] is what a policy says; with the taxonomy it becomes [`Values`], which know s(a) and o(a) of every
-//! node a. A table in these terms is a [`cube::Cube`], on which attacks are searched for.
+//! A [`Specification`] is what a policy says; with the taxonomy it becomes [`Values`], which know
+//! s(a) and o(a) of every node a. A table in these terms is a [`cube::Cube`], on which attacks are
+//! searched for.
 //!
-//! The missing value is no leaf to be counted: it is never sensitive, and as observable as the root. So s and o of a value
-//! are the same whether a cell is missing somewhere else or not, and a recipient comes to the same numbers.
+//! The missing value is no leaf to be counted: it is never sensitive, and as observable as the
+//! root. So s and o of a value are the same whether a cell is missing somewhere else or not, and a
+//! recipient comes to the same numbers.
 
 mod breaches;
 pub mod cube;
@@ -16,7 +18,7 @@ pub use breaches::{Breach, Breaches};
 use crate::catalogue::did_you_mean;
 use crate::class::Run;
 use crate::exact::{Ratio, gcd};
-use crate::problem::{Problem, Problems};
+use crate::failure::{Failure, Failures};
 use crate::table::Attribute;
 use crate::taxonomy::Taxonomy;
 use hashbrown::HashMap;
@@ -41,8 +43,8 @@ pub enum Sensitivity {
     Aggregate,
     /// For a particular one: |sensitive leaves| / |leaves|².
     NonAggregate,
-    /// The mean of what is said of its leaves. A name that is a node says it of all leaves below, of which others may be
-    /// named by themselves; leaves that are not named are not sensitive.
+    /// The mean of what is said of its leaves. A name that is a node says it of all leaves below,
+    /// of which others may be named by themselves; leaves that are not named are not sensitive.
     Given(Vec<(String, Ratio)>),
 }
 
@@ -52,7 +54,8 @@ pub enum Observability {
     /// 0 if all its leaves are sensitive, otherwise 1.
     #[default]
     BySensitivity,
-    /// What the publisher believes: of leaves as said, of a node `alpha` more than of its most observable child.
+    /// What the publisher believes: of leaves as said, of a node `alpha` more than of its most
+    /// observable child.
     Believed {
         /// Of leaves that are not named.
         belief: Ratio,
@@ -76,7 +79,9 @@ impl Specification {
     pub fn names_values(&self) -> bool {
         let believed = match &self.observability {
             Observability::BySensitivity => false,
-            Observability::Believed { beliefs, alpha, .. } => !beliefs.is_empty() || alpha.num() > 0,
+            Observability::Believed { beliefs, alpha, .. } => {
+                !beliefs.is_empty() || alpha.num() > 0
+            }
         };
         self.guards() || believed
     }
@@ -86,7 +91,8 @@ impl Specification {
 #[derive(Clone, Debug)]
 pub struct Values {
     taxonomy: Arc<Taxonomy>,
-    /// Sum of the sensitivities of the leaves before each, in parts of `unit`; and how many of them there are.
+    /// Sum of the sensitivities of the leaves before each, in parts of `unit`; and how many of them
+    /// there are.
     sums: Vec<(u64, u64)>,
     unit: u64,
     squared: bool,
@@ -101,8 +107,12 @@ const UNIT: u128 = 1_000_000_000;
 
 impl Values {
     /// What a specification means on a taxonomy, or everything that is wrong with it.
-    pub fn new(column: &str, of: &Specification, taxonomy: &Arc<Taxonomy>) -> Result<Values, Problems> {
-        let mut reader = Names { column, taxonomy, problems: Problems::default() };
+    pub fn new(
+        column: &str,
+        of: &Specification,
+        taxonomy: &Arc<Taxonomy>,
+    ) -> Result<Values, Failures> {
+        let mut reader = Names { column, taxonomy, problems: Failures::default() };
         let sensitive = reader.sensitive(of);
         let common = |unit: u128, r: &Ratio| (unit / gcd(unit, r.den())).saturating_mul(r.den());
         let unit = sensitive.iter().fold(1, common);
@@ -113,8 +123,12 @@ impl Values {
             }
         };
         if unit > UNIT || beliefs.iter().fold(1, common) > UNIT {
-            let problem = format!("the numbers said of `{column}` are too fine to be added exactly");
-            reader.problems.push(Problem::new(problem).hint("write them with at most nine decimals"));
+            let problem =
+                format!("the numbers said of `{column}` are too fine to be added exactly");
+            reader.problems.push(
+                Failure::policy("wrong-freeform", problem)
+                    .hint("write them with at most nine decimals"),
+            );
             return Err(reader.problems);
         }
         let mut sums = vec![(0, 0)];
@@ -139,9 +153,15 @@ impl Values {
         reader.problems.or(values)
     }
 
-    /// Beliefs of leaves, then of nodes from the leaves up; a node that is said to be less observable than a child breaks
-    /// the Observability Principle.
-    fn believe(&mut self, belief: Ratio, named: Vec<(Run, Ratio)>, alpha: Ratio, reader: &mut Names<'_>) {
+    /// Beliefs of leaves, then of nodes from the leaves up; a node that is said to be less
+    /// observable than a child breaks the Observability Principle.
+    fn believe(
+        &mut self,
+        belief: Ratio,
+        named: Vec<(Run, Ratio)>,
+        alpha: Ratio,
+        reader: &mut Names<'_>,
+    ) {
         let taxonomy = self.taxonomy.clone();
         let given: HashMap<Run, Ratio> = named.into_iter().collect();
         let leaf = |code: u32| given.get(&Run::new(code, code)).copied().unwrap_or(belief);
@@ -163,7 +183,7 @@ impl Values {
                     "who observes `{below}` observes `{above}`: give `{above}` at least {most}, or leave it out, then it \
                      is `alpha` more than the most observable value below it"
                 );
-                reader.problems.push(Problem::new(problem).hint(hint));
+                reader.problems.push(Failure::policy("wrong-freeform", problem).hint(hint));
             }
             self.nodes.insert(node, o);
         });
@@ -184,7 +204,8 @@ impl Values {
 
     /// s: the probability that the value stands for a sensitive leaf.
     pub fn sensitivity(&self, run: Run) -> Ratio {
-        let ((low, before), (high, after)) = (self.sums[run.first as usize], self.sums[run.last as usize + 1]);
+        let ((low, before), (high, after)) =
+            (self.sums[run.first as usize], self.sums[run.last as usize + 1]);
         let leaves = u128::from(after - before);
         if leaves == 0 {
             return Ratio::whole(0);
@@ -193,11 +214,14 @@ impl Values {
         Ratio::new(u128::from(high - low), if self.squared { of * leaves } else { of })
     }
 
-    /// o: how observable the value is. A range that is no node counts as one that stands above the nodes within it.
+    /// o: how observable the value is. A range that is no node counts as one that stands above the
+    /// nodes within it.
     pub fn observability(&self, run: Run) -> Ratio {
         let Some(alpha) = self.alpha else {
-            let ((low, before), (high, after)) = (self.sums[run.first as usize], self.sums[run.last as usize + 1]);
-            // Every leaf counts up to `unit`; only leaves that surely are sensitive are hard to observe.
+            let ((low, before), (high, after)) =
+                (self.sums[run.first as usize], self.sums[run.last as usize + 1]);
+            // Every leaf counts up to `unit`; only leaves that surely are sensitive are hard to
+            // observe.
             let surely = after > before && high - low == self.unit * (after - before);
             return Ratio::whole(u64::from(!surely));
         };
@@ -211,7 +235,8 @@ impl Values {
         let mut at = run.first;
         while at <= run.last {
             let above = self.taxonomy.above(Run::new(at, at));
-            let node = above.into_iter().rfind(|node| run.covers(*node)).unwrap_or(Run::new(at, at));
+            let node =
+                above.into_iter().rfind(|node| run.covers(*node)).unwrap_or(Run::new(at, at));
             most = most.max(self.observability(node));
             at = node.last + 1;
         }
@@ -227,12 +252,17 @@ impl Values {
 /// min(1, α + o). Their denominators are at most [`UNIT`], and so are those of sums.
 fn boosted(o: Ratio, alpha: Ratio) -> Ratio {
     let den = o.den() / gcd(o.den(), alpha.den()) * alpha.den();
-    Ratio::new(o.num() * (den / o.den()) + alpha.num() * (den / alpha.den()), den).min(Ratio::whole(1))
+    Ratio::new(o.num() * (den / o.den()) + alpha.num() * (den / alpha.den()), den)
+        .min(Ratio::whole(1))
 }
 
 /// The attribute with what is said of its values, or everything that is wrong with that.
-pub fn attach(attribute: Attribute, specification: Option<&Specification>) -> Result<Attribute, Problems> {
-    let values = specification.map(|s| Values::new(&attribute.name, s, &attribute.taxonomy)).transpose()?;
+pub fn attach(
+    attribute: Attribute,
+    specification: Option<&Specification>,
+) -> Result<Attribute, Failures> {
+    let values =
+        specification.map(|s| Values::new(&attribute.name, s, &attribute.taxonomy)).transpose()?;
     Ok(Attribute { freeform: values.map(Arc::new), ..attribute })
 }
 
@@ -250,7 +280,7 @@ pub fn observability(of: &Attribute, run: Run) -> Ratio {
 struct Names<'a> {
     column: &'a str,
     taxonomy: &'a Taxonomy,
-    problems: Problems,
+    problems: Failures,
 }
 
 impl Names<'_> {
@@ -263,9 +293,13 @@ impl Names<'_> {
                 None => {
                     let rows = self.taxonomy.rows();
                     let known = rows.iter().flatten().map(String::as_str);
-                    let problem =
-                        format!("`{key}` of `{}` names `{name}`, which its taxonomy does not have", self.column);
-                    self.problems.push(Problem::new(problem).hint(did_you_mean(name, known)));
+                    let problem = format!(
+                        "`{key}` of `{}` names `{name}`, which its taxonomy does not have",
+                        self.column
+                    );
+                    self.problems.push(
+                        Failure::policy("unknown-value", problem).hint(did_you_mean(name, known)),
+                    );
                 }
             }
         }
@@ -277,7 +311,8 @@ impl Names<'_> {
         let mut runs = match &of.sensitivity {
             Sensitivity::Given(values) => self.named("sensitivity", values),
             _ => {
-                let all: Vec<(String, Ratio)> = of.guarding.iter().map(|g| (g.clone(), Ratio::whole(1))).collect();
+                let all: Vec<(String, Ratio)> =
+                    of.guarding.iter().map(|g| (g.clone(), Ratio::whole(1))).collect();
                 self.named("guarding", &all)
             }
         };
@@ -330,7 +365,10 @@ mod tests {
     /// Every label with s and o.
     fn table(of: &Values, labels: &[&str]) -> Vec<String> {
         let run = |label: &str| of.taxonomy().parse(label).unwrap();
-        labels.iter().map(|l| format!("{l} {} {}", of.sensitivity(run(l)), of.observability(run(l)))).collect()
+        labels
+            .iter()
+            .map(|l| format!("{l} {} {}", of.sensitivity(run(l)), of.observability(run(l))))
+            .collect()
     }
 
     #[test]
@@ -338,17 +376,23 @@ mod tests {
         let of = |s: &Specification| Values::new("Disease", s, &diseases()).unwrap();
         let labels = ["AIDS", "TB", "Flu", "E.Coli", "VI", "BI", "ANY"];
         let gs1 = guarding(&["AIDS", "TB"], Sensitivity::Aggregate);
-        let expected = ["AIDS 1 0", "TB 1 0", "Flu 0 1", "E.Coli 0 1", "VI 1/2 1", "BI 1/2 1", "ANY 1/2 1"];
+        let expected =
+            ["AIDS 1 0", "TB 1 0", "Flu 0 1", "E.Coli 0 1", "VI 1/2 1", "BI 1/2 1", "ANY 1/2 1"];
         assert_eq!(table(&of(&gs1), &labels), expected);
         let particular = guarding(&["AIDS", "TB"], Sensitivity::NonAggregate);
-        let expected = ["AIDS 1 0", "TB 1 0", "Flu 0 1", "E.Coli 0 1", "VI 1/4 1", "BI 1/4 1", "ANY 1/8 1"];
+        let expected =
+            ["AIDS 1 0", "TB 1 0", "Flu 0 1", "E.Coli 0 1", "VI 1/4 1", "BI 1/4 1", "ANY 1/8 1"];
         assert_eq!(table(&of(&particular), &labels), expected);
         let gs2 = guarding(&["AIDS", "BI"], Sensitivity::Aggregate);
-        let expected = ["AIDS 1 0", "TB 1 0", "Flu 0 1", "E.Coli 1 0", "VI 1/2 1", "BI 1 0", "ANY 3/4 1"];
+        let expected =
+            ["AIDS 1 0", "TB 1 0", "Flu 0 1", "E.Coli 1 0", "VI 1/2 1", "BI 1 0", "ANY 3/4 1"];
         assert_eq!(table(&of(&gs2), &labels), expected);
         let given = Sensitivity::Given(pairs(&[("Flu", "0.1"), ("VI", "0.5"), ("TB", "1")]));
         let expected = ["Flu 1/10 1", "AIDS 1/2 1", "VI 3/10 1", "TB 1 0", "ANY 2/5 1"];
-        assert_eq!(table(&of(&guarding(&[], given)), &["Flu", "AIDS", "VI", "TB", "ANY"]), expected);
+        assert_eq!(
+            table(&of(&guarding(&[], given)), &["Flu", "AIDS", "VI", "TB", "ANY"]),
+            expected
+        );
     }
 
     #[test]
@@ -356,20 +400,28 @@ mod tests {
         let tree = || node("ANY", vec![leaf("a"), leaf("b")]);
         let of = |missing| {
             let spec = Specification {
-                observability: Observability::Believed { belief: number("0.2"), beliefs: vec![], alpha: number("0.1") },
+                observability: Observability::Believed {
+                    belief: number("0.2"),
+                    beliefs: vec![],
+                    alpha: number("0.1"),
+                },
                 ..guarding(&["a"], Sensitivity::Aggregate)
             };
             Values::new("t", &spec, &taxonomy(tree(), missing)).unwrap()
         };
         assert_eq!(table(&of(false), &["a", "b", "ANY"]), ["a 1 1/5", "b 0 1/5", "ANY 1/2 3/10"]);
-        assert_eq!(table(&of(true), &["a", "b", "ANY", ""]), ["a 1 1/5", "b 0 1/5", "ANY 1/2 3/10", " 0 3/10"]);
+        assert_eq!(
+            table(&of(true), &["a", "b", "ANY", ""]),
+            ["a 1 1/5", "b 0 1/5", "ANY 1/2 3/10", " 0 3/10"]
+        );
     }
 
     fn believed(leaves: [&str; 2], alpha: &str, parent: Option<&str>) -> Result<String, String> {
         let t = taxonomy(node("a", vec![leaf("a1"), leaf("a2")]), false);
         let mut beliefs = pairs(&[("a1", leaves[0]), ("a2", leaves[1])]);
         beliefs.extend(parent.map(|p| ("a".to_owned(), number(p))));
-        let observability = Observability::Believed { belief: number("0"), beliefs, alpha: number(alpha) };
+        let observability =
+            Observability::Believed { belief: number("0"), beliefs, alpha: number(alpha) };
         let spec = Specification { observability, ..Specification::default() };
         let values = Values::new("A", &spec, &t).map_err(|p| p.0[0].message.clone())?;
         Ok(values.observability(t.root()).to_string())
@@ -382,7 +434,10 @@ mod tests {
         assert_eq!(believed(["0.9", "0.95"], "0.2", None).unwrap(), "1");
         assert_eq!(believed(["0.2", "0.5"], "0", Some("0.5")).unwrap(), "1/2");
         let refused = believed(["0.2", "0.5"], "0", Some("0.35")).unwrap_err();
-        assert!(refused.contains("Observability Principle at `a`: 7/20, but `a2` below it has 1/2"), "{refused}");
+        assert!(
+            refused.contains("Observability Principle at `a`: 7/20, but `a2` below it has 1/2"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -393,8 +448,11 @@ mod tests {
             .collect();
         let t = Arc::new(Taxonomy::from_rows("t", rows, true, false).unwrap());
         let beliefs = pairs(&[("5", "0.3"), ("low", "0.4")]);
-        let observability = Observability::Believed { belief: number("0.1"), beliefs, alpha: number("0.2") };
-        let values = Values::new("t", &Specification { observability, ..Specification::default() }, &t).unwrap();
+        let observability =
+            Observability::Believed { belief: number("0.1"), beliefs, alpha: number("0.2") };
+        let values =
+            Values::new("t", &Specification { observability, ..Specification::default() }, &t)
+                .unwrap();
         let runs: Vec<Run> = (0..5).flat_map(|a| (a..5).map(move |b| Run::new(a, b))).collect();
         for &a in &runs {
             for &b in runs.iter().filter(|b| a.covers(**b)) {
@@ -407,7 +465,8 @@ mod tests {
 
     #[test]
     fn unknown_names_are_told() {
-        let wrong = Values::new("Disease", &guarding(&["Aids", "TB"], Sensitivity::Aggregate), &diseases());
+        let wrong =
+            Values::new("Disease", &guarding(&["Aids", "TB"], Sensitivity::Aggregate), &diseases());
         let problem = &wrong.unwrap_err().0[0];
         assert!(problem.to_string().contains("`guarding` of `Disease` names `Aids`"), "{problem}");
         assert!(problem.to_string().contains("did you mean `AIDS`?"), "{problem}");

@@ -1,15 +1,15 @@
 //! scumble publishes tables about people so that the people stay hidden and the table stays useful.
 //!
-//! This crate is the field itself: privacy models, algorithms, releases and how they are judged. It is pure: it touches
-//! no file, clock, network or global randomness. Reading tables, writing releases and the `Publisher` are
-//! `scumble-io`'s.
+//! This crate is the field itself: privacy models, algorithms, releases and how they are judged. It
+//! is pure: it touches no file, clock, network or global randomness. Reading tables, writing
+//! releases and the `Publisher` are `scumble-publisher`'s.
 //!
 //! A tour in reading order:
 //!
 //! - [`publish`]: anonymize, judge again, measure;
-//! - [`table`]: the microdata as algorithms see it, [`taxonomy`]: how values generalize, [`class`]: what a release makes
-//!   indistinguishable, [`release`]: what is made and what is given, [`history`]: what
-//!   was given before, [`register`]: the people around it;
+//! - [`table`]: the microdata as algorithms see it, [`taxonomy`]: how values generalize, [`class`]:
+//!   what a release makes indistinguishable, [`release`]: what is made and what is given,
+//!   [`history`]: what was given before, [`register`]: the people around it;
 //! - [`policy`]: what a publisher promises, read from text;
 //! - [`model`], [`algorithm`], [`utility`]: the methods, one file each, listed in [`catalogue`];
 //! - [`gate`]: what a release reveals together with earlier ones, by the [`inference`] engine;
@@ -34,7 +34,7 @@
 //!     r#"
 //!     source = "patients.csv"
 //!     [attributes]
-//!     zip = { role = "quasi-identifier", taxonomy = { prefix = true } }
+//!     zip = { role = "quasi-identifier", taxonomy = { prefix = true, length = 5 } }
 //!     sex = { role = "quasi-identifier", taxonomy = { flat = true } }
 //!     disease = "sensitive"
 //!     [[models]]
@@ -68,7 +68,7 @@
 //! let labels: Vec<_> = made.release.classes.iter().map(|class| made.release.labels(class)).collect();
 //! assert_eq!(labels, [["4310*", "*"], ["5200*", "*"]]);
 //! assert!(made.judgements.iter().all(|judgement| judgement.holds));
-//! # Ok::<(), scumble::problem::Problems>(())
+//! # Ok::<(), scumble::failure::Failures>(())
 //! ```
 
 pub mod algorithm;
@@ -78,17 +78,17 @@ pub mod class;
 pub mod dp;
 pub mod encode;
 pub mod exact;
+pub mod failure;
 pub mod freeform;
 pub mod gate;
 pub mod history;
 pub mod inference;
 mod labels;
 pub mod model;
-pub mod papers;
 pub mod perturb;
 pub mod picture;
 pub mod policy;
-pub mod problem;
+pub mod progress;
 pub mod publish;
 pub mod query;
 pub mod register;

@@ -1,19 +1,23 @@
-//! A partitioning drawn: the classes of a release as rectangles over two of its quasi-identifiers. Charts are in
-//! [`comparison`](fn@comparison) and [`lines`](fn@lines).
+//! A partitioning drawn: the classes of a release as rectangles over two of its quasi-identifiers.
+//! Charts are in [`comparison`](fn@comparison) and [`lines`](fn@lines).
 //!
-//! The picture is an SVG that needs nothing else: no script, no style sheet, no font of its own. It keeps to
-//! what the release says:
+//! The picture is an SVG that needs nothing else: no script, no style sheet, no font of its own. It
+//! keeps to what the release says:
 //!
 //! - there are no records in it, only regions with their counts;
-//! - a number or date axis reaches from the lowest to the highest *published* end, and its ticks are round values;
-//! - a nominal axis has a band for each set of leaves that the release tells apart. The leaves of a generated taxonomy
-//!   are values of the data, so leaves that no class separates share one band (their number is not published either),
-//!   and a band has a label only if some class publishes exactly that label;
-//! - an ordinal axis has a band per leaf, all labelled: such a taxonomy is always a file, hence not made from the data;
+//! - a number or date axis reaches from the lowest to the highest *published* end, and its ticks
+//!   are round values;
+//! - a nominal axis has a band for each set of leaves that the release tells apart. The leaves of a
+//!   generated taxonomy are values of the data, so leaves that no class separates share one band
+//!   (their number is not published either), and a band has a label only if some class publishes
+//!   exactly that label;
+//! - an ordinal axis has a band per leaf, all labelled: such a taxonomy is always a file, hence not
+//!   made from the data;
 //! - a band for the missing value is drawn only if some class publishes it by itself.
 //!
-//! One thing remains. Bands stand in the order of the codes, so where a class publishes one leaf of a node and others
-//! publish the node, the picture shows whether the node has leaves before it, after it, or both.
+//! One thing remains. Bands stand in the order of the codes, so where a class publishes one leaf of
+//! a node and others publish the node, the picture shows whether the node has leaves before it,
+//! after it, or both.
 
 mod comparison;
 mod lines;
@@ -45,7 +49,8 @@ const LONGEST: f64 = 170.0;
 const PAD: f64 = 18.0;
 /// Room for the legend to the right of the plot.
 const LEGEND: f64 = 116.0;
-/// So many rectangles at most, with so many bytes of text: browsers show larger pictures slowly, if at all.
+/// So many rectangles at most, with so many bytes of text: browsers show larger pictures slowly, if
+/// at all.
 const RECTANGLES: usize = 5000;
 const BYTES: usize = 900_000;
 
@@ -61,10 +66,12 @@ const RAMP: [[u8; 3]; 8] = [
     [0x13, 0x26, 0x6b],
 ];
 
-/// Draws the classes in two quasi-identifiers, given by their index in [`Release::quasi`], as an SVG.
+/// Draws the classes in two quasi-identifiers, given by their index in [`Release::quasi`], as an
+/// SVG.
 ///
-/// Classes that agree on both are one rectangle. The darker a rectangle, the more records on its area. If there are
-/// more than 5000 rectangles only those with the most records are drawn, and the subtitle says so.
+/// Classes that agree on both are one rectangle. The darker a rectangle, the more records on its
+/// area. If there are more than 5000 rectangles only those with the most records are drawn, and the
+/// subtitle says so.
 ///
 /// # Panics
 /// If there is no such quasi-identifier.
@@ -102,7 +109,11 @@ fn regions(release: &Release, x: usize, y: usize) -> Regions {
 
 fn subtitle(release: &Release, regions: usize, drawn: usize) -> String {
     let classes = release.classes.len();
-    let mut text = format!("{classes} {}, {}", plural("class", "classes", classes as u64), records(release.records()));
+    let mut text = format!(
+        "{classes} {}, {}",
+        plural("class", "classes", classes as u64),
+        records(release.records())
+    );
     if let Some(smallest) = release.classes.iter().map(|c| c.count).min() {
         let _ = write!(text, ", smallest class {smallest}");
     }
@@ -112,7 +123,8 @@ fn subtitle(release: &Release, regions: usize, drawn: usize) -> String {
     if drawn < regions {
         let _ = write!(text, "; only the largest {drawn} of {regions} regions are drawn");
     } else if regions < classes {
-        let _ = write!(text, "; {regions} {}", plural("region", "different regions", regions as u64));
+        let _ =
+            write!(text, "; {regions} {}", plural("region", "different regions", regions as u64));
     }
     text
 }
@@ -174,7 +186,8 @@ impl<'a> Axis<'a> {
             Places::Units(low, high) => {
                 let (first, last) = self.taxonomy.steps(run).unwrap_or((*low, *high));
                 let at = |place: i64, half: f64| {
-                    (place.abs_diff(*low) as f64 + half) * self.main / (high.abs_diff(*low) as f64 + 1.0)
+                    (place.abs_diff(*low) as f64 + half) * self.main
+                        / (high.abs_diff(*low) as f64 + 1.0)
                 };
                 (at(first, 0.0), at(last, 1.0))
             }
@@ -200,7 +213,9 @@ impl<'a> Axis<'a> {
     /// Labels with their places; `room` is what a label needs along the axis.
     fn ticks(&self, room: impl Fn(&str) -> f64) -> Vec<Tick> {
         let mut ticks = match (&self.places, self.taxonomy.scale()) {
-            (Places::Units(low, high), Scale::Date(_)) => self.placed(*low, date_ticks(*low, *high, self.main, &room)),
+            (Places::Units(low, high), Scale::Date(_)) => {
+                self.placed(*low, date_ticks(*low, *high, self.main, &room))
+            }
             (Places::Units(low, high), scale) => {
                 self.placed(*low, number_ticks(*low, *high, scale.decimals(), self.main, &room))
             }
@@ -217,7 +232,10 @@ impl<'a> Axis<'a> {
     fn placed(&self, low: i64, ticks: Vec<(i64, String)>) -> Vec<Tick> {
         let Places::Units(_, high) = self.places else { return Vec::new() };
         let unit = self.main / (high.abs_diff(low) as f64 + 1.0);
-        ticks.into_iter().map(|(p, label)| Tick { at: (p.abs_diff(low) as f64 + 0.5) * unit, label }).collect()
+        ticks
+            .into_iter()
+            .map(|(p, label)| Tick { at: (p.abs_diff(low) as f64 + 0.5) * unit, label })
+            .collect()
     }
 
     /// Labels the smallest published runs that have the room, none within another.
@@ -227,13 +245,16 @@ impl<'a> Axis<'a> {
             runs.extend(bands);
         }
         runs.retain(|&run| self.taxonomy.missing() != Some(run.first));
-        let mut runs: Vec<(Run, (f64, f64))> = runs.into_iter().map(|run| (run, self.span(run))).collect();
+        let mut runs: Vec<(Run, (f64, f64))> =
+            runs.into_iter().map(|run| (run, self.span(run))).collect();
         runs.sort_by_key(|(run, _)| run.width());
         let mut taken: Vec<(f64, f64)> = Vec::new();
         let mut ticks = Vec::new();
         for (run, (from, to)) in runs {
             let label = clip(&shown(&self.taxonomy.label(run)), LONGEST, FONT);
-            if to - from >= room(&label) && !taken.iter().any(|t| from < t.1 - 0.01 && t.0 + 0.01 < to) {
+            if to - from >= room(&label)
+                && !taken.iter().any(|t| from < t.1 - 0.01 && t.0 + 0.01 < to)
+            {
                 taken.push((from, to));
                 ticks.push(Tick { at: (from + to.min(self.main)) / 2.0, label });
             }
@@ -243,10 +264,12 @@ impl<'a> Axis<'a> {
 
     /// Whether as many labels fit written along the axis as across it.
     fn fits_along(&self) -> bool {
-        matches!(self.places, Places::Units(..)) || self.ticks(along).len() >= self.ticks(|_| LINE).len()
+        matches!(self.places, Places::Units(..))
+            || self.ticks(along).len() >= self.ticks(|_| LINE).len()
     }
 
-    /// Where the axis has marks: where bands meet (its ends alone if they are too narrow to see), or at its ticks.
+    /// Where the axis has marks: where bands meet (its ends alone if they are too narrow to see),
+    /// or at its ticks.
     fn marks(&self, ticks: &[Tick]) -> Vec<f64> {
         match &self.places {
             Places::Units(..) => ticks.iter().map(|t| t.at).filter(|&at| at <= self.main).collect(),
@@ -301,7 +324,13 @@ fn places(taxonomy: &Taxonomy, published: &BTreeSet<Run>) -> Places {
 }
 
 /// Multiples of the smallest 1, 2 or 5 · 10ⁿ whose labels have room.
-fn number_ticks(low: i64, high: i64, decimals: u32, pixels: f64, room: impl Fn(&str) -> f64) -> Vec<(i64, String)> {
+fn number_ticks(
+    low: i64,
+    high: i64,
+    decimals: u32,
+    pixels: f64,
+    room: impl Fn(&str) -> f64,
+) -> Vec<(i64, String)> {
     let range = high.abs_diff(low) as f64 + 1.0;
     let steps = (0..18).flat_map(|n| [1, 2, 5].map(|digit| (digit * 10i64.pow(n), n)));
     for (step, zeros) in steps {
@@ -356,11 +385,15 @@ fn date_ticks(low: i64, high: i64, pixels: f64, room: impl Fn(&str) -> f64) -> V
         }
     };
     let needed = |step| room(&"2000-12-31"[..letters(step)]).max(40.0);
-    let Some(&step) = STEPS.iter().find(|&&s| days(s) * pixels / range >= needed(s)) else { return Vec::new() };
+    let Some(&step) = STEPS.iter().find(|&&s| days(s) * pixels / range >= needed(s)) else {
+        return Vec::new();
+    };
     let year = |day: i64| 1970 + (day as f64 / 365.2425).floor() as i64;
     // No day of a month so late that the next month's first label would run into it.
     let until = |step: i64, end: i64| if step <= 1 { end } else { end + 1 - step };
-    let every = |step: i64, end: i64| (1..=if step == 0 { 1 } else { until(step, end) }).step_by(step.max(1) as usize);
+    let every = |step: i64, end: i64| {
+        (1..=if step == 0 { 1 } else { until(step, end) }).step_by(step.max(1) as usize)
+    };
     let mut ticks = Vec::new();
     for y in (year(low) - 1..=year(high) + 1).filter(|y| y % step.0 == 0) {
         for m in every(step.1, 12) {
@@ -384,7 +417,8 @@ struct Rectangle {
 }
 
 impl Rectangle {
-    /// The regions with the most records, as many as may be drawn; large ones first, so that they hide nothing.
+    /// The regions with the most records, as many as may be drawn; large ones first, so that they
+    /// hide nothing.
     fn chosen(regions: &Regions, across: &Axis<'_>, up: &Axis<'_>) -> Vec<Rectangle> {
         let mut largest: Vec<(&(Run, Run), u64)> = regions.iter().map(|(r, &n)| (r, n)).collect();
         largest.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
@@ -403,8 +437,14 @@ impl Rectangle {
     }
 
     fn new(regions: (Run, Run), n: u64, across: &Axis<'_>, up: &Axis<'_>) -> Rectangle {
-        let label = |axis: &Axis<'_>, run| format!("{} {}", axis.name, shown(&axis.taxonomy.label(run)));
-        let hover = escape(&format!("{} × {}: {}", label(across, regions.0), label(up, regions.1), records(n)));
+        let label =
+            |axis: &Axis<'_>, run| format!("{} {}", axis.name, shown(&axis.taxonomy.label(run)));
+        let hover = escape(&format!(
+            "{} × {}: {}",
+            label(across, regions.0),
+            label(up, regions.1),
+            records(n)
+        ));
         let (x, y) = (across.visible(regions.0), up.visible(regions.1));
         let mut rectangle = Rectangle { x, y, regions, density: 0.0, hover };
         rectangle.density = n as f64 / (100.0 * rectangle.area() / (PLOT.0 * PLOT.1));
@@ -441,7 +481,9 @@ impl Sheet {
         let beside = widest(&up.ticks(|_| LINE));
         let ticks = if along_axis { across.ticks(along) } else { across.ticks(|_| LINE) };
         // A slanted label ends below its tick and begins further left.
-        let before = |t: &Tick| if along_axis { width(&t.label, FONT) / 2.0 } else { width(&t.label, FONT) * SLANT.0 };
+        let before = |t: &Tick| {
+            if along_axis { width(&t.label, FONT) / 2.0 } else { width(&t.label, FONT) * SLANT.0 }
+        };
         let before = ticks.iter().map(|t| before(t) - t.at + 4.0).fold(0.0, f64::max);
         let left = PAD + (beside + 30.0).max(before);
         let line = left + PLOT.0 + LEGEND - PAD;
@@ -460,16 +502,22 @@ impl Sheet {
         for line in &self.subtitle {
             y += 17.0;
             let y = px(y - 4.0);
-            let _ =
-                writeln!(svg, "<text x=\"{PAD}\" y=\"{y}\" font-size=\"12\" fill=\"#52606d\">{}</text>", escape(line));
+            let _ = writeln!(
+                svg,
+                "<text x=\"{PAD}\" y=\"{y}\" font-size=\"12\" fill=\"#52606d\">{}</text>",
+                escape(line)
+            );
         }
     }
 
     fn rectangles(&self, svg: &mut String, drawn: Vec<Rectangle>) {
         let densities = drawn.iter().map(|r| r.density);
-        let (low, high) = (densities.clone().fold(f64::INFINITY, f64::min), densities.fold(0.0, f64::max));
-        // Pairs of thousands are quickly gone through, and where there is overlap it is found at once.
-        let overlap = drawn.iter().enumerate().any(|(i, a)| drawn[..i].iter().any(|b| a.overlaps(b)));
+        let (low, high) =
+            (densities.clone().fold(f64::INFINITY, f64::min), densities.fold(0.0, f64::max));
+        // Pairs of thousands are quickly gone through, and where there is overlap it is found at
+        // once.
+        let overlap =
+            drawn.iter().enumerate().any(|(i, a)| drawn[..i].iter().any(|b| a.overlaps(b)));
         let opacity = if overlap { 0.6 } else { 1.0 };
         let stroke = if drawn.len() > 1000 { 0.3 } else { 0.7 };
         let _ = writeln!(
@@ -502,12 +550,22 @@ impl Sheet {
             y += LINE;
         }
         let (steps, step) = if same { (1, 14.0) } else { (40, 4.0) };
-        // Steps rather than a gradient: a gradient needs a name, and a page may hold several pictures.
-        let _ = writeln!(svg, "<g class=\"legend\" fill-opacity=\"{opacity}\" shape-rendering=\"crispEdges\">");
+        // Steps rather than a gradient: a gradient needs a name, and a page may hold several
+        // pictures.
+        let _ = writeln!(
+            svg,
+            "<g class=\"legend\" fill-opacity=\"{opacity}\" shape-rendering=\"crispEdges\">"
+        );
         for i in 0..steps {
-            let (at, fill) = (px(y + f64::from(i) * step), colour(1.0 - (f64::from(i) + 0.5) / f64::from(steps)));
+            let (at, fill) = (
+                px(y + f64::from(i) * step),
+                colour(1.0 - (f64::from(i) + 0.5) / f64::from(steps)),
+            );
             let fill = if same { colour(share(low, low, high)) } else { fill };
-            let _ = writeln!(svg, "<rect x=\"{x}\" y=\"{at}\" width=\"14\" height=\"{step}\" fill=\"{fill}\"/>");
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{x}\" y=\"{at}\" width=\"14\" height=\"{step}\" fill=\"{fill}\"/>"
+            );
         }
         svg.push_str("</g>\n");
         let height = f64::from(steps) * step;
@@ -542,7 +600,11 @@ impl Sheet {
         let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" {style}>{}</text>", name(across, PLOT.0));
         let (x, y) = (px(PAD + 6.0), px(self.top + PLOT.1 / 2.0));
         let turn = format!("transform=\"rotate(-90 {x} {y})\"");
-        let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" {turn} {style}>{}</text>\n</g>", name(up, PLOT.1));
+        let _ = writeln!(
+            svg,
+            "<text x=\"{x}\" y=\"{y}\" {turn} {style}>{}</text>\n</g>",
+            name(up, PLOT.1)
+        );
     }
 
     fn labels(&self, svg: &mut String, across: &[Tick], up: &[Tick]) {
@@ -550,7 +612,11 @@ impl Sheet {
         for tick in across {
             let (x, label) = (px(self.left + tick.at), escape(&tick.label));
             let _ = if self.along {
-                writeln!(svg, "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{label}</text>", px(bottom + 20.0))
+                writeln!(
+                    svg,
+                    "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
+                    px(bottom + 20.0)
+                )
             } else {
                 let (x, y) = (px(x + 3.0), px(bottom + 15.0));
                 let turn = format!("transform=\"rotate(-40 {x} {y})\"");
@@ -558,7 +624,8 @@ impl Sheet {
             };
         }
         for tick in up {
-            let (x, y, label) = (px(self.left - 11.0), px(bottom - tick.at + 4.0), escape(&tick.label));
+            let (x, y, label) =
+                (px(self.left - 11.0), px(bottom - tick.at + 4.0), escape(&tick.label));
             let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"end\">{label}</text>");
         }
     }
@@ -583,7 +650,12 @@ fn write_title(svg: &mut String, lines: &[String]) -> f64 {
     for line in lines {
         y += 22.0;
         let style = "font-size=\"17\" font-weight=\"600\"";
-        let _ = writeln!(svg, "<text x=\"{PAD}\" y=\"{}\" {style}>{}</text>", px(y - 6.0), escape(line));
+        let _ = writeln!(
+            svg,
+            "<text x=\"{PAD}\" y=\"{}\" {style}>{}</text>",
+            px(y - 6.0),
+            escape(line)
+        );
     }
     y
 }
@@ -592,7 +664,8 @@ fn widest(ticks: &[Tick]) -> f64 {
     ticks.iter().map(|t| width(&t.label, FONT)).fold(0.0, f64::max)
 }
 
-/// Where on the ramp a density stands. Densities differ by orders of magnitude, so the ramp is logarithmic.
+/// Where on the ramp a density stands. Densities differ by orders of magnitude, so the ramp is
+/// logarithmic.
 fn share(density: f64, low: f64, high: f64) -> f64 {
     if high <= low * 1.001 { 0.5 } else { (density / low).ln() / (high / low).ln() }
 }
@@ -615,7 +688,11 @@ fn px(value: f64) -> f64 {
 fn three_digits(value: f64) -> String {
     let decimals = (2 - value.log10().floor() as i32).clamp(0, 6) as usize;
     let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// A published label as people read it.
@@ -626,7 +703,8 @@ fn shown(label: &str) -> String {
 /// About how wide a text is. The font is the reader's, so it can only be guessed; rather too wide.
 fn width(text: &str, size: f64) -> f64 {
     let char_width = |c: char| match c {
-        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '[' | ']' | '(' | ')' => 0.34,
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '[' | ']'
+        | '(' | ')' => 0.34,
         'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.92,
         'A'..='Z' => 0.72,
         c if c >= '\u{1100}' => 1.05,

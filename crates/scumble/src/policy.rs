@@ -1,20 +1,25 @@
 //! What is promised to whom, read from a TOML text.
 //!
-//! Parsing has two steps: the text becomes a tree of values with their places (`Section`), and the tree becomes a
-//! [`Policy`]. A `Policy` that exists is valid as far as the text alone can tell; whether it fits the data is checked
-//! when the source is opened. All problems are returned together, each with its line.
+//! Parsing has two steps: the text becomes a tree of values with their places (`Section`), and the
+//! tree becomes a [`Policy`]. A `Policy` that exists is valid as far as the text alone can tell;
+//! whether it fits the data is checked when the source is opened. All problems are returned
+//! together, each with its line.
 
 use crate::algorithm::{Algorithm, Requirement};
-use crate::catalogue::{ALGORITHMS, Entry, Kind, MODELS, PERTURBATIONS, Parameter, Parameters, did_you_mean};
+use crate::catalogue::{
+    ALGORITHMS, Entry, Kind, MODELS, PERTURBATIONS, Parameter, Parameters, did_you_mean,
+};
 use crate::exact::Ratio;
+use crate::failure::{Failure, Failures};
 use crate::freeform::Specification;
 use crate::gate::Gate;
 use crate::model::Concern;
 use crate::perturb::{Method, Step};
-use crate::problem::{Problem, Problems};
 use crate::table::Role;
 use crate::taxonomy::Rule;
 use reader::{Reader, Section, line_of, scalar, shown};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -25,11 +30,14 @@ mod history;
 mod queries;
 mod reader;
 mod source;
+pub mod spec;
 mod taxonomies;
+mod tree;
 
 pub use history::{Difference, HistoryPolicy};
 pub use queries::{Asked, ColumnRule, Queries, SyntheticRule};
-pub use source::{Rows, Source, check_address, is_postgres};
+pub use source::{MEMORY, Rows, Source, check_address, is_postgres};
+pub use spec::PolicySpec;
 pub use taxonomies::read_rule;
 
 /// A valid policy.
@@ -56,8 +64,8 @@ pub struct Policy {
     pub gate: Gate,
     /// How what earlier releases show is recognised.
     pub history: HistoryPolicy,
-    /// Where the ledger is, as written; a folder named `ledger` beside the policy unless it says otherwise, none if it
-    /// says so.
+    /// Where the ledger is, as written; a folder named `ledger` beside the policy unless it says
+    /// otherwise, none if it says so.
     pub ledger: Option<String>,
     /// The file of the key that makes pseudonyms, as written.
     pub key: Option<String>,
@@ -101,7 +109,8 @@ pub struct AlgorithmChoice {
 }
 
 /// File format of a release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)]
 pub enum Format {
     Csv,
@@ -110,12 +119,8 @@ pub enum Format {
 
 impl Policy {
     /// Reads a policy. `name` is the file's name, for messages.
-    pub fn parse(name: &str, text: &str) -> Result<Policy, Problems> {
-        let root = DeTable::parse(text).map_err(|e| {
-            let place = e.span().map_or(String::new(), |s| format!(", line {}", line_of(text, s.start)));
-            Problem::new(format!("`{name}`{place}: {}", e.message().replace('\n', "; ")))
-                .hint("the policy is written in TOML: `key = \"text\"`, `[section]`")
-        })?;
+    pub fn parse(name: &str, text: &str) -> Result<Policy, Failures> {
+        let root = table_of(name, text)?;
         let reader = Reader::new(Some(name), text);
         let policy = reader.policy(&Section { path: String::new(), table: root.get_ref(), at: 0 });
         reader.finish(policy)
@@ -131,23 +136,27 @@ impl Policy {
         self.attributes.iter().filter(|a| a.role == Role::Sensitive)
     }
 
-    /// The columns that say what people want guarded, in order. They stand behind the sensitive attributes in a table.
+    /// The columns that say what people want guarded, in order. They stand behind the sensitive
+    /// attributes in a table.
     pub fn guards(&self) -> impl Iterator<Item = &AttributePolicy> {
         self.attributes.iter().filter(|a| a.role == Role::Guard)
     }
 
-    /// Whether some model looks at all sensitive attributes together. Then these stand, joined, behind the guards.
+    /// Whether some model looks at all sensitive attributes together. Then these stand, joined,
+    /// behind the guards.
     pub fn joins_sensitive(&self) -> bool {
         self.requirements.iter().any(|r| r.model.promise().concerns == Concern::Joint)
     }
 
-    /// Leaves a column out of what is published, with the models about it. Whether that is possible: something must be left
-    /// to generalize and to promise, and the algorithm must not be about the column.
+    /// Leaves a column out of what is published, with the models about it. Whether that is
+    /// possible: something must be left to generalize and to promise, and the algorithm must not be
+    /// about the column.
     pub fn without(&mut self, name: &str) -> bool {
         let quasi = self.quasi().position(|a| a.name == name);
         let sensitive = self.sensitive().position(|a| a.name == name);
         let named = |texts: BTreeMap<String, String>| texts.values().any(|text| text == name);
-        if named(self.algorithm.parameters.texts()) || quasi.is_some() && self.quasi().count() == 1 {
+        if named(self.algorithm.parameters.texts()) || quasi.is_some() && self.quasi().count() == 1
+        {
             return false;
         }
         if let Some(gone) = quasi {
@@ -165,7 +174,9 @@ impl Policy {
                 self.requirements.retain(|r| r.model.promise().concerns == Concern::Identity);
             }
         }
-        let Some(attribute) = self.attributes.iter_mut().find(|a| a.name == name) else { return false };
+        let Some(attribute) = self.attributes.iter_mut().find(|a| a.name == name) else {
+            return false;
+        };
         attribute.role = Role::Identifier;
         !self.requirements.is_empty()
     }
@@ -175,6 +186,18 @@ impl Policy {
         let k = |r: &&Requirement| r.name == "k-anonymity" && r.on.is_none();
         self.requirements.iter().filter(k).map(|r| r.parameters.count("k")).max()
     }
+}
+
+/// The tables of a policy's text.
+fn table_of<'a>(name: &str, text: &'a str) -> Result<Spanned<DeTable<'a>>, Failures> {
+    DeTable::parse(text).map_err(|e| {
+        let place =
+            e.span().map_or(String::new(), |s| format!(", line {}", line_of(text, s.start)));
+        let message = format!("`{name}`{place}: {}", e.message().replace('\n', "; "));
+        let mut failure = Failure::policy("not-toml", message).file(name);
+        failure.subject().line = e.span().map(|s| line_of(text, s.start) as u64);
+        failure.hint("the policy is written in TOML: `key = \"text\"`, `[section]`").into()
+    })
 }
 
 impl<'a> Reader<'a> {
@@ -214,7 +237,8 @@ impl<'a> Reader<'a> {
         if release.is_none() && root.get("release").is_none() {
             self.report(
                 0,
-                Problem::new("`[release]` is missing").hint("add `[release]` with `to = \"releases/first\"`"),
+                Failure::policy("missing-key", "`[release]` is missing")
+                    .hint("add `[release]` with `to = \"releases/first\"`"),
             );
         }
         let to = release.as_ref().and_then(|r| {
@@ -223,7 +247,8 @@ impl<'a> Reader<'a> {
             if r.get("to").is_none() {
                 self.report(
                     r.at,
-                    Problem::new("`release.to` is missing").hint("name the folder that the release goes to"),
+                    Failure::policy("missing-key", "`release.to` is missing")
+                        .hint("name the folder that the release goes to"),
                 );
             }
             to
@@ -235,10 +260,12 @@ impl<'a> Reader<'a> {
         let (delimiter, quote) = (self.byte(root, "delimiter"), self.byte(root, "quote"));
         let (mut gate, ledger) = (self.gate(root), self.ledger(root));
         let (key, head) = (self.text_at(root, "key"), self.text_at(root, "head"));
-        let sensitive = attributes.iter().filter(|a| a.role == Role::Sensitive).map(|a| a.name.as_str());
+        let sensitive =
+            attributes.iter().filter(|a| a.role == Role::Sensitive).map(|a| a.name.as_str());
         let sensitive: Vec<&str> = sensitive.collect();
         gate.promise(&sensitive, &requirements);
-        let published = attributes.iter().filter(|a| !matches!(a.role, Role::Identifier | Role::Guard));
+        let published =
+            attributes.iter().filter(|a| !matches!(a.role, Role::Identifier | Role::Guard));
         let history = self.history(root, &published.map(|a| a.name.as_str()).collect::<Vec<_>>());
         let missing = self.texts_at(root, "missing").unwrap_or_else(|| vec![String::new()]);
         Some(Policy {
@@ -267,8 +294,14 @@ impl<'a> Reader<'a> {
             Some("csv") => Some(Format::Csv),
             Some("parquet") => Some(Format::Parquet),
             other => {
-                let problem = Problem::new(format!("`release.format` cannot be {}", shown(value.get_ref())));
-                self.report(value.span().start, problem.hint(did_you_mean(other.unwrap_or(""), ["csv", "parquet"])));
+                let problem = Failure::policy(
+                    "wrong-value",
+                    format!("`release.format` cannot be {}", shown(value.get_ref())),
+                );
+                self.report(
+                    value.span().start,
+                    problem.hint(did_you_mean(other.unwrap_or(""), ["csv", "parquet"])),
+                );
                 None
             }
         }
@@ -278,38 +311,61 @@ impl<'a> Reader<'a> {
         let Some(section) = self.section(root, "attributes") else {
             if root.get("attributes").is_none() {
                 let hint = "add `[attributes]` with one line per column: `age = { role = \"quasi-identifier\", … }`";
-                self.report(0, Problem::new("`[attributes]` is missing").hint(hint));
+                self.report(
+                    0,
+                    Failure::policy("missing-key", "`[attributes]` is missing").hint(hint),
+                );
             }
             return Vec::new();
         };
-        let attributes: Vec<_> =
-            section.table.iter().filter_map(|(key, value)| self.attribute(&section, key.get_ref(), value)).collect();
-        let persons: Vec<&str> = attributes.iter().filter(|a| a.person).map(|a| a.name.as_str()).collect();
+        let attributes: Vec<_> = section
+            .table
+            .iter()
+            .filter_map(|(key, value)| self.attribute(&section, key.get_ref(), value))
+            .collect();
+        let persons: Vec<&str> =
+            attributes.iter().filter(|a| a.person).map(|a| a.name.as_str()).collect();
         if persons.len() > 1 {
             let names = persons.join("`, `");
             self.report(
                 section.at,
-                Problem::new(format!("`{names}` all say `person = true`; one column names the persons")),
+                Failure::policy(
+                    "conflicting-keys",
+                    format!("`{names}` all say `person = true`; one column names the persons"),
+                ),
             );
         }
         let complete = attributes.len() == section.table.len();
         if complete && !attributes.iter().any(|a| a.role.is_generalized()) {
-            let problem = Problem::new("no attribute is a quasi-identifier, so there is nothing to generalize");
+            let problem = Failure::policy(
+                "no-quasi-identifier",
+                "no attribute is a quasi-identifier, so there is nothing to generalize",
+            );
             self.report(
                 section.at,
-                problem.hint("give `role = \"quasi-identifier\"` to what an adversary may know of a person"),
+                problem.hint(
+                    "give `role = \"quasi-identifier\"` to what an adversary may know of a person",
+                ),
             );
         }
         attributes
     }
 
-    fn attribute(&self, of: &Section<'a>, name: &str, value: &'a Spanned<DeValue<'a>>) -> Option<AttributePolicy> {
+    fn attribute(
+        &self,
+        of: &Section<'a>,
+        name: &str,
+        value: &'a Spanned<DeValue<'a>>,
+    ) -> Option<AttributePolicy> {
         let at = value.span().start;
         let roles = Role::ALL.map(|(name, _)| name);
         let role_of = |text: &str, at: usize| {
             let role = Role::ALL.iter().find(|(n, _)| *n == text).map(|(_, role)| *role);
             if role.is_none() {
-                let problem = Problem::new(format!("column `{name}` has the unknown role `{text}`"));
+                let problem = Failure::policy(
+                    "unknown-role",
+                    format!("column `{name}` has the unknown role `{text}`"),
+                );
                 self.report(at, problem.hint(did_you_mean(text, roles)));
             }
             role
@@ -328,27 +384,51 @@ impl<'a> Reader<'a> {
             });
         }
         let Some(table) = value.get_ref().as_table() else {
-            let problem = Problem::new(format!("column `{name}` needs a role, not {}", shown(value.get_ref())));
-            self.report(at, problem.hint(format!("write `{name} = {{ role = \"quasi-identifier\", … }}`")));
+            let problem = Failure::policy(
+                "no-role",
+                format!("column `{name}` needs a role, not {}", shown(value.get_ref())),
+            );
+            self.report(
+                at,
+                problem.hint(format!("write `{name} = {{ role = \"quasi-identifier\", … }}`")),
+            );
             return None;
         };
         let section = Section { path: of.path(name), table, at };
-        self.only(&section, &[&["role", "person", "taxonomy", "weight", "perturb"][..], &freeform::KEYS].concat());
+        self.only(
+            &section,
+            &[&["role", "person", "taxonomy", "weight", "perturb"][..], &freeform::KEYS].concat(),
+        );
         let Some(role) = section.get("role") else {
-            let problem = Problem::new(format!("column `{name}` has no role"));
-            self.report(at, problem.hint(format!("add `role = …`: one of `{}`", roles.join("`, `"))));
+            let problem = Failure::policy("no-role", format!("column `{name}` has no role"));
+            self.report(
+                at,
+                problem.hint(format!("add `role = …`: one of `{}`", roles.join("`, `"))),
+            );
             return None;
         };
         let role = role_of(&self.text_of(&section, "role", role)?, role.span().start)?;
         let person = self.flag(&section, "person").unwrap_or(false);
         if person && role != Role::Identifier {
-            let problem = Problem::new(format!("column `{name}` says `person = true` but is not an identifier"));
-            self.report(at, problem.hint("a column that names persons must not be published: `role = \"identifier\"`"));
+            let problem = Failure::policy(
+                "conflicting-keys",
+                format!("column `{name}` says `person = true` but is not an identifier"),
+            );
+            self.report(
+                at,
+                problem.hint(
+                    "a column that names persons must not be published: `role = \"identifier\"`",
+                ),
+            );
         }
         let taxonomy = section.get("taxonomy").and_then(|v| self.rule(&section, name, v));
-        if section.get("taxonomy").is_some() && matches!(role, Role::Identifier | Role::Insensitive | Role::Guard) {
-            let problem =
-                Problem::new(format!("column `{name}` is `{}`; its taxonomy would never be used", role.name()));
+        if section.get("taxonomy").is_some()
+            && matches!(role, Role::Identifier | Role::Insensitive | Role::Guard)
+        {
+            let problem = Failure::policy(
+                "useless-key",
+                format!("column `{name}` is `{}`; its taxonomy would never be used", role.name()),
+            );
             self.report(at, problem.hint("leave the taxonomy out, or change the role"));
         }
         if section.get("taxonomy").is_none() {
@@ -360,30 +440,53 @@ impl<'a> Reader<'a> {
         };
         let perturb = self.section(&section, "perturb").map_or_else(Vec::new, |s| self.steps(&s));
         if !perturb.is_empty() && matches!(role, Role::Identifier | Role::Guard) {
-            let problem = Problem::new(format!("column `{name}` is `{}` and not published", role.name()));
+            let problem = Failure::policy(
+                "useless-key",
+                format!("column `{name}` is `{}` and not published", role.name()),
+            );
             self.report(at, problem.hint("leave `perturb` out, or change the role"));
         }
         let freeform = self.freeform(&section, name, role, taxonomy.as_ref());
         // A sensitive value is published as it is, so its leaves are values.
-        let taxonomy = if role == Role::Sensitive { taxonomy.map(|rule| rule.exact()) } else { taxonomy };
-        Some(AttributePolicy { name: name.into(), role, person, taxonomy, weight, perturb, freeform })
+        let taxonomy =
+            if role == Role::Sensitive { taxonomy.map(|rule| rule.exact()) } else { taxonomy };
+        Some(AttributePolicy {
+            name: name.into(),
+            role,
+            person,
+            taxonomy,
+            weight,
+            perturb,
+            freeform,
+        })
     }
 
     /// The steps of a perturbation, in the order in which they are made.
     fn steps(&self, section: &Section<'a>) -> Vec<Step> {
         self.only(section, &PERTURBATIONS.iter().map(|m| m.name).collect::<Vec<_>>());
-        let read = |m: &Method| section.get(m.name).and_then(|value| self.step(section, m.name, value));
+        let read =
+            |m: &Method| section.get(m.name).and_then(|value| self.step(section, m.name, value));
         PERTURBATIONS.iter().filter_map(read).collect()
     }
 
-    fn step(&self, section: &Section<'a>, name: &str, value: &'a Spanned<DeValue<'a>>) -> Option<Step> {
+    fn step(
+        &self,
+        section: &Section<'a>,
+        name: &str,
+        value: &'a Spanned<DeValue<'a>>,
+    ) -> Option<Step> {
         let wrong = |expected: &str| {
             let shown = shown(value.get_ref());
-            let problem = Problem::new(format!("`{}` must be {expected}, not {shown}", section.path(name)));
+            let problem = Failure::policy(
+                "wrong-value",
+                format!("`{}` must be {expected}, not {shown}", section.path(name)),
+            );
             self.report(value.span().start, problem);
         };
         let share = |expected: &str| {
-            let share = scalar(value.get_ref()).and_then(|t| t.parse::<f64>().ok()).filter(|x| *x > 0.0 && *x <= 1.0);
+            let share = scalar(value.get_ref())
+                .and_then(|t| t.parse::<f64>().ok())
+                .filter(|x| *x > 0.0 && *x <= 1.0);
             share.or_else(|| {
                 wrong(expected);
                 None
@@ -400,7 +503,9 @@ impl<'a> Reader<'a> {
                 }
                 Some(Step::Round(unit))
             }
-            "noise" => share("a share of the column's deviation, above 0 and at most 1").map(Step::Noise),
+            "noise" => {
+                share("a share of the column's deviation, above 0 and at most 1").map(Step::Noise)
+            }
             "swap" => share("a share of the records, above 0 and at most 1").map(Step::Swap),
             "keep" => {
                 let keep = scalar(value.get_ref()).and_then(|t| Ratio::parse(&t));
@@ -416,32 +521,48 @@ impl<'a> Reader<'a> {
 
     fn requirements(&self, root: &Section<'a>, attributes: &[AttributePolicy]) -> Vec<Requirement> {
         let Some(models) = root.get("models") else {
-            let problem = Problem::new("no privacy model is asked for");
-            self.report(0, problem.hint("add `[[models]]` with `name = \"k-anonymity\"` and `k = 5`"));
+            let problem = Failure::policy("missing-key", "no privacy model is asked for");
+            self.report(
+                0,
+                problem.hint("add `[[models]]` with `name = \"k-anonymity\"` and `k = 5`"),
+            );
             return Vec::new();
         };
         let Some(array) = models.get_ref().as_array() else {
-            let problem = Problem::new("`models` must be a list");
-            self.report(models.span().start, problem.hint("write `[[models]]`, with two brackets, before each model"));
+            let problem = Failure::policy("wrong-value", "`models` must be a list");
+            self.report(
+                models.span().start,
+                problem.hint("write `[[models]]`, with two brackets, before each model"),
+            );
             return Vec::new();
         };
         let mut all = Vec::new();
         for (i, value) in array.iter().enumerate() {
             if let Some(table) = value.get_ref().as_table() {
-                let section = Section { path: format!("models[{i}]"), table, at: value.span().start };
+                let section =
+                    Section { path: format!("models[{i}]"), table, at: value.span().start };
                 all.extend(self.requirement(&section, attributes));
             } else {
-                self.report(value.span().start, Problem::new("a model is a table with a `name`"));
+                self.report(
+                    value.span().start,
+                    Failure::policy("wrong-value", "a model is a table with a `name`"),
+                );
             }
         }
         all
     }
 
-    fn requirement(&self, section: &Section<'a>, attributes: &[AttributePolicy]) -> Vec<Requirement> {
+    fn requirement(
+        &self,
+        section: &Section<'a>,
+        attributes: &[AttributePolicy],
+    ) -> Vec<Requirement> {
         let Some(entry) = self.entry(section, MODELS, "model") else { return Vec::new() };
         self.only_parameters(section, entry.parameters, &["name", "attribute", "on"]);
-        let names = |role| attributes.iter().filter(move |a| a.role == role).map(|a| a.name.as_str());
-        let generalized: Vec<&AttributePolicy> = attributes.iter().filter(|a| a.role.is_generalized()).collect();
+        let names =
+            |role| attributes.iter().filter(move |a| a.role == role).map(|a| a.name.as_str());
+        let generalized: Vec<&AttributePolicy> =
+            attributes.iter().filter(|a| a.role.is_generalized()).collect();
         let quasi: Vec<&str> = generalized.iter().map(|a| a.name.as_str()).collect();
         let on = section.get("on").and_then(|v| self.columns_on(section, v, &quasi));
         let sensitive: Vec<&str> = names(Role::Sensitive).collect();
@@ -456,7 +577,10 @@ impl<'a> Reader<'a> {
         let about: Vec<Option<usize>> = match (first.promise().concerns, asked) {
             (Concern::Identity, None) => vec![None],
             (Concern::Identity, Some(value)) => {
-                let problem = Problem::new(format!("`{}` is about identity and takes no `attribute`", entry.name));
+                let problem = Failure::policy(
+                    "useless-key",
+                    format!("`{}` is about identity and takes no `attribute`", entry.name),
+                );
                 self.report(
                     value.span().start,
                     problem.hint("leave it out; `on = [...]` limits it to some quasi-identifiers"),
@@ -464,7 +588,10 @@ impl<'a> Reader<'a> {
                 vec![]
             }
             (Concern::Joint, Some(value)) => {
-                let problem = Problem::new(format!("`{}` is about all sensitive attributes together", entry.name));
+                let problem = Failure::policy(
+                    "useless-key",
+                    format!("`{}` is about all sensitive attributes together", entry.name),
+                );
                 self.report(value.span().start, problem.hint("leave `attribute` out"));
                 vec![]
             }
@@ -477,8 +604,14 @@ impl<'a> Reader<'a> {
         if first.freeform().is_some() {
             self.has_something_to_guard(section, entry.name, &generalized, on.as_deref());
         }
-        if first.promise().concerns != Concern::Identity && sensitive.is_empty() && section.get("attribute").is_none() {
-            let problem = Problem::new(format!("`{}` needs a sensitive attribute and there is none", entry.name));
+        if first.promise().concerns != Concern::Identity
+            && sensitive.is_empty()
+            && section.get("attribute").is_none()
+        {
+            let problem = Failure::policy(
+                "no-sensitive-attribute",
+                format!("`{}` needs a sensitive attribute and there is none", entry.name),
+            );
             self.report(section.at, problem.hint("give one column `role = \"sensitive\"`"));
         }
         about
@@ -486,32 +619,60 @@ impl<'a> Reader<'a> {
             .filter_map(|attribute| {
                 let model = self.build(section, entry, &parameters)?;
                 let (parameters, on) = (parameters.clone(), on.clone());
-                Some(Requirement { name: entry.name, parameters, model, attribute, on, register: None })
+                Some(Requirement {
+                    name: entry.name,
+                    parameters,
+                    model,
+                    attribute,
+                    on,
+                    register: None,
+                })
             })
             .collect()
     }
 
     /// Reports a parameter that should name a sensitive column and does not.
-    fn sensitive<T>(&self, section: &Section<'a>, entry: &Entry<T>, given: &Parameters, all: &[AttributePolicy]) {
+    fn sensitive<T>(
+        &self,
+        section: &Section<'a>,
+        entry: &Entry<T>,
+        given: &Parameters,
+        all: &[AttributePolicy],
+    ) {
         for p in entry.parameters.iter().filter(|p| matches!(p.kind, Kind::Sensitive)) {
             let name = given.text(p.name);
-            let names = || all.iter().filter(|a| a.role == Role::Sensitive).map(|a| a.name.as_str());
+            let names =
+                || all.iter().filter(|a| a.role == Role::Sensitive).map(|a| a.name.as_str());
             if !name.is_empty() && !names().any(|n| n == name) {
                 let at = section.get(p.name).map_or(section.at, |v| v.span().start);
-                let problem = format!("`{}` of `{}` names `{name}`, which is no sensitive column", p.name, entry.name);
-                self.report(at, Problem::new(problem).hint(did_you_mean(name, names())));
+                let problem = format!(
+                    "`{}` of `{}` names `{name}`, which is no sensitive column",
+                    p.name, entry.name
+                );
+                self.report(
+                    at,
+                    Failure::policy("not-sensitive", problem).hint(did_you_mean(name, names())),
+                );
             }
         }
     }
 
     /// Reports a guard that is no guard column.
-    fn guards<T>(&self, section: &Section<'a>, entry: &Entry<T>, given: &Parameters, guards: &[&str]) {
+    fn guards<T>(
+        &self,
+        section: &Section<'a>,
+        entry: &Entry<T>,
+        given: &Parameters,
+        guards: &[&str],
+    ) {
         for p in entry.parameters.iter().filter(|p| matches!(p.kind, Kind::Guard)) {
             let name = given.text(p.name);
             if !guards.contains(&name) {
                 let at = section.get(p.name).map_or(section.at, |v| v.span().start);
-                let problem =
-                    Problem::new(format!("`{}` of `{}` names `{name}`, which is no guard", p.name, entry.name));
+                let problem = Failure::policy(
+                    "not-a-guard",
+                    format!("`{}` of `{}` names `{name}`, which is no guard", p.name, entry.name),
+                );
                 let hint = match guards {
                     [] => "give the column that says what each person wants guarded `role = \"guard\"`".into(),
                     guards => did_you_mean(name, guards.iter().copied()),
@@ -532,32 +693,55 @@ impl<'a> Reader<'a> {
         let name = self.text_of(section, "attribute", value)?;
         let found = sensitive.iter().position(|s| *s == name);
         if found.is_none() {
-            let problem = Problem::new(format!("`{model}` is about `{name}`, which is no sensitive attribute"));
-            self.report(value.span().start, problem.hint(did_you_mean(&name, sensitive.iter().copied())));
+            let problem = Failure::policy(
+                "not-sensitive",
+                format!("`{model}` is about `{name}`, which is no sensitive attribute"),
+            );
+            self.report(
+                value.span().start,
+                problem.hint(did_you_mean(&name, sensitive.iter().copied())),
+            );
         }
         found
     }
 
-    fn build<T>(&self, section: &Section<'a>, entry: &Entry<T>, parameters: &Parameters) -> Option<T> {
+    fn build<T>(
+        &self,
+        section: &Section<'a>,
+        entry: &Entry<T>,
+        parameters: &Parameters,
+    ) -> Option<T> {
         (entry.build)(parameters).map_err(|problem| self.report(section.at, problem)).ok()
     }
 
-    fn columns_on(&self, section: &Section<'a>, value: &Spanned<DeValue<'a>>, quasi: &[&str]) -> Option<Vec<usize>> {
+    fn columns_on(
+        &self,
+        section: &Section<'a>,
+        value: &Spanned<DeValue<'a>>,
+        quasi: &[&str],
+    ) -> Option<Vec<usize>> {
         let columns = self.texts_of(section, "on", value)?;
         let mut on = Vec::new();
         for name in &columns {
             match quasi.iter().position(|q| q == name) {
                 Some(i) => on.push(i),
                 None => {
-                    let problem = Problem::new(format!("`on` names `{name}`, which is no quasi-identifier"));
-                    self.report(value.span().start, problem.hint(did_you_mean(name, quasi.iter().copied())));
+                    let problem = Failure::policy(
+                        "not-a-quasi-identifier",
+                        format!("`on` names `{name}`, which is no quasi-identifier"),
+                    );
+                    self.report(
+                        value.span().start,
+                        problem.hint(did_you_mean(name, quasi.iter().copied())),
+                    );
                 }
             }
         }
         if columns.is_empty() {
             self.report(
                 value.span().start,
-                Problem::new("`on` is empty").hint("leave it out to mean all quasi-identifiers"),
+                Failure::policy("wrong-value", "`on` is empty")
+                    .hint("leave it out to mean all quasi-identifiers"),
             );
         }
         on.sort_unstable();
@@ -565,25 +749,36 @@ impl<'a> Reader<'a> {
         Some(on)
     }
 
-    fn algorithm(&self, root: &Section<'a>, attributes: &[AttributePolicy]) -> Option<AlgorithmChoice> {
+    fn algorithm(
+        &self,
+        root: &Section<'a>,
+        attributes: &[AttributePolicy],
+    ) -> Option<AlgorithmChoice> {
         if root.get("algorithm").is_none() {
-            let problem = Problem::new("`[algorithm]` is missing");
+            let problem = Failure::policy("missing-key", "`[algorithm]` is missing");
             self.report(0, problem.hint("add `[algorithm]` with `name = \"mondrian\"`"));
         }
         let section = self.section(root, "algorithm")?;
         let entry = self.entry(&section, ALGORITHMS, "algorithm")?;
         self.only_parameters(&section, entry.parameters, &["name", "seconds"]);
         let parameters = self.parameters(&section, entry.name, entry.parameters);
-        let seconds = section.get("seconds").map(|v| self.at_least_0(&section, "seconds", v).unwrap_or(0.0));
+        let seconds =
+            section.get("seconds").map(|v| self.at_least_0(&section, "seconds", v).unwrap_or(0.0));
         let parameters = parameters?;
         self.sensitive(&section, entry, &parameters, attributes);
         let algorithm = self.build(&section, entry, &parameters)?;
         Some(AlgorithmChoice { name: entry.name, parameters, algorithm, seconds })
     }
 
-    fn entry<T>(&self, section: &Section<'a>, table: &'static [Entry<T>], what: &str) -> Option<&'static Entry<T>> {
+    fn entry<T>(
+        &self,
+        section: &Section<'a>,
+        table: &'static [Entry<T>],
+        what: &str,
+    ) -> Option<&'static Entry<T>> {
         let Some(value) = section.get("name") else {
-            let problem = Problem::new(format!("`{}` has no `name`", section.path));
+            let problem =
+                Failure::policy("missing-key", format!("`{}` has no `name`", section.path));
             let names: Vec<&str> = table.iter().map(|e| e.name).collect();
             self.report(section.at, problem.hint(format!("known are `{}`", names.join("`, `"))));
             return None;
@@ -591,13 +786,21 @@ impl<'a> Reader<'a> {
         let name = self.text_of(section, "name", value)?;
         let found = table.iter().find(|e| e.name == name);
         if found.is_none() {
-            let problem = Problem::new(format!("there is no {what} `{name}`"));
-            self.report(value.span().start, problem.hint(did_you_mean(&name, table.iter().map(|e| e.name))));
+            let problem = Failure::policy("unknown-entry", format!("there is no {what} `{name}`"));
+            self.report(
+                value.span().start,
+                problem.hint(did_you_mean(&name, table.iter().map(|e| e.name))),
+            );
         }
         found
     }
 
-    fn parameters(&self, section: &Section<'a>, of: &str, known: &'static [Parameter]) -> Option<Parameters> {
+    fn parameters(
+        &self,
+        section: &Section<'a>,
+        of: &str,
+        known: &'static [Parameter],
+    ) -> Option<Parameters> {
         let given: BTreeMap<String, String> = known
             .iter()
             .filter_map(|p| {
@@ -616,7 +819,8 @@ impl<'a> Reader<'a> {
     }
 
     fn only_parameters(&self, section: &Section<'a>, parameters: &[Parameter], more: &[&str]) {
-        let known: Vec<&str> = parameters.iter().map(|p| p.name).chain(more.iter().copied()).collect();
+        let known: Vec<&str> =
+            parameters.iter().map(|p| p.name).chain(more.iter().copied()).collect();
         self.only(section, &known);
     }
 }

@@ -1,14 +1,15 @@
 //! From a table and a policy to a judged release: read this first.
 //!
-//! An algorithm makes a form; the classes it made are judged again, independently of how it came to them; what was lost
-//! is measured. No algorithm is believed: [`judge`] takes a [`Release`], and the Publisher calls it a second time on
-//! what it reads back from disk.
+//! An algorithm makes a form; the classes it made are judged again, independently of how it came to
+//! them; what was lost is measured. No algorithm is believed: [`judge`] takes a [`Release`], and
+//! the Publisher calls it a second time on what it reads back from disk.
 
-use crate::algorithm::{Algorithm, Goal, Progress, Requirement};
+use crate::algorithm::{Algorithm, Goal, Requirement};
 use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
+use crate::failure::Failure;
 use crate::model::{Concern, Measured, Witness};
-use crate::problem::Problem;
+use crate::progress::Progress;
 use crate::release::{Form, Release, Shape, project};
 use crate::table::Table;
 use crate::utility::{METRICS, Metric, Subject, Told};
@@ -20,7 +21,7 @@ pub enum Outcome {
     /// A release that keeps every promise.
     Made(Box<Made>),
     /// There is none, and why.
-    Refused(Vec<Problem>),
+    Refused(Vec<Failure>),
 }
 
 /// A judged release, with the publisher's side of it.
@@ -50,8 +51,8 @@ pub struct Judgement {
     pub broken: u64,
     /// Number of classes judged.
     pub classes: u64,
-    /// Whether the release was judged as a whole. Then a broken class is one that does not do its part, and the release
-    /// may keep the promise all the same.
+    /// Whether the release was judged as a whole. Then a broken class is one that does not do its
+    /// part, and the release may keep the promise all the same.
     pub wide: bool,
 }
 
@@ -61,11 +62,14 @@ impl Judgement {
         if self.wide {
             return format!("the release breaks `{name}`: it measures {}", self.measured);
         }
-        format!("{} of {} classes break `{name}`: the worst measures {}", self.broken, self.classes, self.measured)
+        format!(
+            "{} of {} classes break `{name}`: the worst measures {}",
+            self.broken, self.classes, self.measured
+        )
     }
 }
 
-/// Anonymizes and judges.
+/// Anonymizes and judges. What was cancelled is refused by [`cancelled`].
 pub fn make(
     table: &Table,
     algorithm: &dyn Algorithm,
@@ -78,7 +82,11 @@ pub fn make(
     if !unfit.is_empty() {
         return Outcome::Refused(unfit);
     }
-    let form = match algorithm.anonymize(table, &goal, seed, progress) {
+    let form = algorithm.anonymize(table, &goal, seed, progress);
+    if !progress.at(table.records(), table.records()) {
+        return Outcome::Refused(vec![Failure::cancelled()]);
+    }
+    let form = match form {
         Ok(form) => form,
         Err(refusal) => return Outcome::Refused(refusal.0),
     };
@@ -92,11 +100,16 @@ pub fn judged(table: &Table, form: Form, requirements: &[Requirement]) -> Outcom
         Ok(judgements) => judgements,
         Err(unfit) => return Outcome::Refused(unfit),
     };
-    let broken: Vec<Problem> = requirements
+    let broken: Vec<Failure> = requirements
         .iter()
         .zip(&judgements)
         .filter(|(_, j)| !j.holds)
-        .map(|(r, j)| Problem::new(format!("{}{}", j.words(r.name), r.about(&release.sensitive))))
+        .map(|(r, j)| {
+            Failure::refused(
+                "promise-broken",
+                format!("{}{}", j.words(r.name), r.about(&release.sensitive)),
+            )
+        })
         .collect();
     if broken.is_empty() {
         Outcome::Made(Box::new(Made { form, release, judgements }))
@@ -105,10 +118,15 @@ pub fn judged(table: &Table, form: Form, requirements: &[Requirement]) -> Outcom
     }
 }
 
-/// Judges every class of a release by every requirement, or says which of them cannot be judged on such a release.
-pub fn judge(release: &Release, requirements: &[Requirement]) -> Result<Vec<Judgement>, Vec<Problem>> {
+/// Judges every class of a release by every requirement, or says which of them cannot be judged on
+/// such a release.
+pub fn judge(
+    release: &Release,
+    requirements: &[Requirement],
+) -> Result<Vec<Judgement>, Vec<Failure>> {
     let distributions = release.distributions();
-    let goal = Goal::among(requirements, &release.quasi, &release.sensitive, distributions, release.shape);
+    let goal =
+        Goal::among(requirements, &release.quasi, &release.sensitive, distributions, release.shape);
     let unfit = goal.unfit();
     if !unfit.is_empty() {
         return Err(unfit);
@@ -118,8 +136,14 @@ pub fn judge(release: &Release, requirements: &[Requirement]) -> Result<Vec<Judg
     Ok((0..requirements.len()).map(|i| judge_one(&goal, release, &identities, i)).collect())
 }
 
-/// Judges the i-th requirement. `identities` are those of the release; only a model that concerns identity needs them.
-pub(crate) fn judge_one(goal: &Goal<'_>, release: &Release, identities: &[EquivalenceClass], i: usize) -> Judgement {
+/// Judges the i-th requirement. `identities` are those of the release; only a model that concerns
+/// identity needs them.
+pub(crate) fn judge_one(
+    goal: &Goal<'_>,
+    release: &Release,
+    identities: &[EquivalenceClass],
+    i: usize,
+) -> Judgement {
     let r = &goal.requirements[i];
     let promise = r.model.promise();
     let all = if promise.concerns == Concern::Identity { identities } else { &release.classes };
@@ -129,14 +153,17 @@ pub(crate) fn judge_one(goal: &Goal<'_>, release: &Release, identities: &[Equiva
     let projected = on.map(|on| project(&release.quasi, all, on));
     let classes = projected.as_deref().unwrap_or(all);
     let verdicts: Vec<_> = classes.par_iter().map(|class| goal.judge(i, class)).collect();
-    let worst = (0..classes.len())
-        .reduce(|a, b| if promise.must_be.is_worse(verdicts[b].measured, verdicts[a].measured) { b } else { a });
+    let worst = (0..classes.len()).reduce(|a, b| {
+        if promise.must_be.is_worse(verdicts[b].measured, verdicts[a].measured) { b } else { a }
+    });
     let broken = verdicts.iter().filter(|v| !v.holds).count() as u64;
     let cx = goal.context(i);
     let whole = r.model.judge_all(&cx, classes);
     Judgement {
         holds: whole.map_or(broken == 0, |verdict| verdict.holds),
-        measured: whole.or(worst.map(|w| verdicts[w])).map_or(Measured::Exact(Ratio::whole(0)), |v| v.measured),
+        measured: whole
+            .or(worst.map(|w| verdicts[w]))
+            .map_or(Measured::Exact(Ratio::whole(0)), |v| v.measured),
         required: promise.required,
         worst: worst.map(|w| classes[w].clone()),
         witness: worst.and_then(|w| r.model.witness(&cx, &classes[w])),
@@ -146,13 +173,21 @@ pub(crate) fn judge_one(goal: &Goal<'_>, release: &Release, identities: &[Equiva
     }
 }
 
-/// The metrics of a release by name, those that say something about it; with those that take long if `all` are wanted.
-/// `k` is what the policy asks for, if it does. Without the table those that compare with the truth say nothing.
-pub fn measure(table: Option<&Table>, made: &Made, k: Option<u64>, all: bool) -> Vec<(&'static str, f64)> {
+/// The metrics of a release by name, those that say something about it; with those that take long
+/// if `all` are wanted. `k` is what the policy asks for, if it does. Without the table those that
+/// compare with the truth say nothing.
+pub fn measure(
+    table: Option<&Table>,
+    made: &Made,
+    k: Option<u64>,
+    all: bool,
+) -> Vec<(&'static str, f64)> {
     let release = &made.release;
     let k = k.unwrap_or_else(|| release.classes.iter().map(|c| c.count).min().unwrap_or(1));
     let subject = Subject { release, k, truth: table.map(|table| (table, &made.form)) };
-    let wanted: Vec<&Metric> = METRICS.iter().filter(|m| all || m.told != Told::Comparison).collect();
-    let measured: Vec<_> = wanted.par_iter().map(|m| Some((m.name, (m.measure)(&subject)?))).collect();
+    let wanted: Vec<&Metric> =
+        METRICS.iter().filter(|m| all || m.told != Told::Comparison).collect();
+    let measured: Vec<_> =
+        wanted.par_iter().map(|m| Some((m.name, (m.measure)(&subject)?))).collect();
     measured.into_iter().flatten().collect()
 }

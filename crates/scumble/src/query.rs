@@ -8,23 +8,25 @@
 //!
 //! The recipient's estimate depends on what a release shows of the quasi-identifiers:
 //!
-//! - **regions**: the records of a class are taken to be spread evenly over the domain values of its region, one
-//!   quasi-identifier independent of the other. A class of n records counts n · Π (share of the domain values of the
-//!   cell that the condition admits) · (share of its records with an admitted sensitive value). On a number or date
-//!   scale the domain is every multiple of the unit, as for [`Taxonomy::size`].
+//! - **regions**: the records of a class are taken to be spread evenly over the domain values of
+//!   its region, one quasi-identifier independent of the other. A class of n records counts n · Π
+//!   (share of the domain values of the cell that the condition admits) · (share of its records
+//!   with an admitted sensitive value). On a number or date scale the domain is every multiple of
+//!   the unit, as for [`Taxonomy::size`].
 //! - **representatives**: the published value is taken as it is.
-//! - **groups**: Σ over the groups of (records of the group that meet the conditions on quasi-identifiers) · (share of
-//!   admitted sensitive values in the group); Xiao and Tao 2006. Values that stand for nobody count among the values, and
-//!   not among the records.
+//! - **groups**: Σ over the groups of (records of the group that meet the conditions on
+//!   quasi-identifiers) · (share of admitted sensitive values in the group); Xiao and Tao 2006.
+//!   Values that stand for nobody count among the values, and not among the records.
 //!
-//! Conditions on several sensitive attributes are counted together where the release was made with them joined
-//! ([`Table::join_sensitive`]); otherwise they are taken to be independent within a class.
+//! Conditions on several sensitive attributes are counted together where the release was made with
+//! them joined ([`Table::join_sensitive`]); otherwise they are taken to be independent within a
+//! class.
 
 mod parse;
 mod random;
 
 use crate::class::{EquivalenceClass, Run};
-use crate::problem::Problem;
+use crate::failure::Failure;
 use crate::release::{Release, Shape};
 use crate::table::{Attribute, Hidden, Table, published};
 use crate::taxonomy::{Decimal, Scale, Taxonomy, parse_date};
@@ -75,24 +77,40 @@ impl fmt::Display for Query {
         for (i, Condition { attribute, test }) in self.conditions.iter().enumerate() {
             write!(f, "{} {}", if i > 0 { " and" } else { "" }, parse::quoted(attribute))?;
             match test {
-                Test::In(values) if values.len() == 1 => write!(f, " = {}", parse::quoted(&values[0]))?,
+                Test::In(values) if values.len() == 1 => {
+                    write!(f, " = {}", parse::quoted(&values[0]))?
+                }
                 Test::In(values) => {
                     let values: Vec<String> = values.iter().map(|v| parse::quoted(v)).collect();
                     write!(f, " in ({})", values.join(", "))?;
                 }
                 // Round brackets on both sides would be a list of values.
                 Test::Range(Some(low), Some(high)) if low.included || high.included => {
-                    let (open, close) = (if low.included { '[' } else { '(' }, if high.included { ']' } else { ')' });
-                    write!(f, " in {open}{}, {}{close}", parse::quoted(&low.value), parse::quoted(&high.value))?;
+                    let (open, close) = (
+                        if low.included { '[' } else { '(' },
+                        if high.included { ']' } else { ')' },
+                    );
+                    write!(
+                        f,
+                        " in {open}{}, {}{close}",
+                        parse::quoted(&low.value),
+                        parse::quoted(&high.value)
+                    )?;
                 }
                 Test::Range(Some(low), Some(high)) => {
-                    let [name, low, high] = [attribute, &low.value, &high.value].map(|t| parse::quoted(t));
+                    let [name, low, high] =
+                        [attribute, &low.value, &high.value].map(|t| parse::quoted(t));
                     write!(f, " > {low} and {name} < {high}")?;
                 }
                 Test::Range(low, high) => {
                     for (end, sign) in [(low, '>'), (high, '<')] {
                         if let Some(End { value, included }) = end {
-                            write!(f, " {sign}{} {}", if *included { "=" } else { "" }, parse::quoted(value))?;
+                            write!(
+                                f,
+                                " {sign}{} {}",
+                                if *included { "=" } else { "" },
+                                parse::quoted(value)
+                            )?;
                         }
                     }
                 }
@@ -102,7 +120,8 @@ impl fmt::Display for Query {
     }
 }
 
-/// The values of an attribute that are admitted, by their places in smallest steps ([`Taxonomy::steps`]).
+/// The values of an attribute that are admitted, by their places in smallest steps
+/// ([`Taxonomy::steps`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// From place to place, both included; rising and apart.
@@ -132,23 +151,27 @@ impl Selection {
     }
 
     /// What a test admits of an attribute.
-    fn of(attribute: &Attribute, test: &Test) -> Result<Selection, Problem> {
+    fn of(attribute: &Attribute, test: &Test) -> Result<Selection, Failure> {
         let taxonomy = &attribute.taxonomy;
         match test {
             Test::In(values) => {
                 let mut all = Selection::new(Vec::new(), false);
                 for value in values {
                     let one = named(taxonomy, value).ok_or_else(|| unknown(attribute, value))?;
-                    all = Selection::new([all.spans, one.spans].concat(), all.missing || one.missing);
+                    all =
+                        Selection::new([all.spans, one.spans].concat(), all.missing || one.missing);
                 }
                 Ok(all)
             }
-            Test::Range(..) if !taxonomy.is_ordered() => {
-                Err(Problem::new(format!("`{}` has no order, so there are no ranges of it", attribute.name))
-                    .hint("name values or groups of values, as in `job in (Writer, Dancer)`"))
-            }
+            Test::Range(..) if !taxonomy.is_ordered() => Err(Failure::usage(
+                "no-order",
+                format!("`{}` has no order, so there are no ranges of it", attribute.name),
+            )
+            .hint("name values or groups of values, as in `job in (Writer, Dancer)`")),
             Test::Range(low, high) => {
-                let place = |end: &End| place(taxonomy, &end.value).ok_or_else(|| unknown(attribute, &end.value));
+                let place = |end: &End| {
+                    place(taxonomy, &end.value).ok_or_else(|| unknown(attribute, &end.value))
+                };
                 let first = match low {
                     None => i64::MIN,
                     Some(end) => {
@@ -170,7 +193,8 @@ impl Selection {
 
     fn and(&self, other: &Selection) -> Selection {
         let meet = |a: &(i64, i64), b: &(i64, i64)| (a.0.max(b.0), a.1.min(b.1));
-        let spans = self.spans.iter().flat_map(|a| other.spans.iter().map(move |b| meet(a, b))).collect();
+        let spans =
+            self.spans.iter().flat_map(|a| other.spans.iter().map(move |b| meet(a, b))).collect();
         Selection::new(spans, self.missing && other.missing)
     }
 
@@ -199,8 +223,8 @@ impl Selection {
         (inside + u64::from(missing && self.missing)) as f64 / all.max(1) as f64
     }
 
-    /// The same values in another taxonomy of the attribute: by their places on a number or date scale, otherwise by
-    /// the texts of the leaves.
+    /// The same values in another taxonomy of the attribute: by their places on a number or date
+    /// scale, otherwise by the texts of the leaves.
     pub fn translate(&self, from: &Taxonomy, to: &Taxonomy) -> Selection {
         match (from.scale(), to.scale()) {
             (Scale::Date(_), Scale::Date(_)) => self.clone(),
@@ -208,7 +232,8 @@ impl Selection {
                 let (a, b) = (&from.decimals, &to.decimals);
                 let finer = 10i64.saturating_pow(b.saturating_sub(*a));
                 let coarser = 10i64.saturating_pow(a.saturating_sub(*b));
-                // Up to the next place: what lies between two places of a coarse scale belongs to the lower one.
+                // Up to the next place: what lies between two places of a coarse scale belongs to
+                // the lower one.
                 let span = |&(first, last): &(i64, i64)| {
                     let next = last.saturating_add(1).saturating_mul(finer).saturating_sub(1);
                     (first.saturating_mul(finer).div_euclid(coarser), next.div_euclid(coarser))
@@ -217,14 +242,17 @@ impl Selection {
             }
             _ => {
                 let admitted = (0..from.leaves() as u32).filter(|&leaf| self.contains(from, leaf));
-                let found = admitted.filter_map(|leaf| to.find(from.leaf(leaf))).map(|code| to.position(code));
+                let found = admitted
+                    .filter_map(|leaf| to.find(from.leaf(leaf)))
+                    .map(|code| to.position(code));
                 Selection::new(found.map(|place| (place, place)).collect(), self.missing)
             }
         }
     }
 }
 
-/// The smallest steps from first to last of a run without the missing value, and whether it holds that.
+/// The smallest steps from first to last of a run without the missing value, and whether it holds
+/// that.
 fn parts(taxonomy: &Taxonomy, run: Run) -> (Option<(i64, i64)>, bool) {
     (taxonomy.steps(run), taxonomy.missing().is_some_and(|missing| run.contains(missing)))
 }
@@ -274,13 +302,17 @@ fn month_or_year(text: &str) -> Option<(i64, i64)> {
     month.or_else(|| parse_date(&format!("{text}-01-01")).zip(parse_date(&format!("{text}-12-31"))))
 }
 
-fn unknown(attribute: &Attribute, value: &str) -> Problem {
+fn unknown(attribute: &Attribute, value: &str) -> Failure {
     let (what, hint) = match attribute.taxonomy.scale() {
         Scale::Number(_) => ("number", "write numbers such as `30` or `2.5`"),
         Scale::Date(_) => ("date", "write dates such as `2026-03-31`, `2026-03` or `2026`"),
-        _ => ("value or group of values", "write it as the data or the taxonomy do, in quotes if it has spaces"),
+        _ => (
+            "value or group of values",
+            "write it as the data or the taxonomy do, in quotes if it has spaces",
+        ),
     };
-    Problem::new(format!("`{value}` is no {what} of `{}`", attribute.name)).hint(hint)
+    Failure::usage("unknown-value", format!("`{value}` is no {what} of `{}`", attribute.name))
+        .hint(hint)
 }
 
 /// A query whose conditions are understood by the taxonomies of a table or a release.
@@ -301,19 +333,23 @@ struct Admitted {
 
 impl Admitted {
     fn new(attribute: usize, taxonomy: &Taxonomy, selection: Selection) -> Admitted {
-        let leaves = (0..taxonomy.leaves() as u32).map(|leaf| selection.contains(taxonomy, leaf)).collect();
+        let leaves =
+            (0..taxonomy.leaves() as u32).map(|leaf| selection.contains(taxonomy, leaf)).collect();
         Admitted { attribute, selection, leaves }
     }
 }
 
 impl Query {
-    /// Takes out of the conditions the values that these attributes do not know, and returns them. A number or a date
-    /// always has a place.
+    /// Takes out of the conditions the values that these attributes do not know, and returns them.
+    /// A number or a date always has a place.
     pub fn take_unknown(&mut self, quasi: &[Attribute], sensitive: &[Attribute]) -> Vec<String> {
         let mut unknown = Vec::new();
         for condition in &mut self.conditions {
-            let attribute = quasi.iter().chain(published(sensitive)).find(|a| a.name == condition.attribute);
-            let (Some(attribute), Test::In(values)) = (attribute, &mut condition.test) else { continue };
+            let attribute =
+                quasi.iter().chain(published(sensitive)).find(|a| a.name == condition.attribute);
+            let (Some(attribute), Test::In(values)) = (attribute, &mut condition.test) else {
+                continue;
+            };
             let has_places = attribute.taxonomy.scale().has_cells();
             values.retain(|value| {
                 let known = has_places || named(&attribute.taxonomy, value).is_some();
@@ -326,22 +362,29 @@ impl Query {
         unknown
     }
 
-    /// Understands the conditions by these attributes. Only published attributes can be asked about.
-    pub fn bind(&self, quasi: &[Attribute], sensitive: &[Attribute]) -> Result<Bound, Problem> {
+    /// Understands the conditions by these attributes. Only published attributes can be asked
+    /// about.
+    pub fn bind(&self, quasi: &[Attribute], sensitive: &[Attribute]) -> Result<Bound, Failure> {
         let mut bound = Bound { quasi: Vec::new(), sensitive: Vec::new() };
         for condition in &self.conditions {
-            let place = |list: &[Attribute]| list.iter().position(|a| a.name == condition.attribute);
+            let place =
+                |list: &[Attribute]| list.iter().position(|a| a.name == condition.attribute);
             let sensitive = published(sensitive);
             let (list, attributes, i) = match (place(quasi), place(sensitive)) {
                 (Some(i), _) => (&mut bound.quasi, quasi, i),
                 (None, Some(i)) => (&mut bound.sensitive, sensitive, i),
                 (None, None) => {
                     let known = quasi.iter().chain(sensitive).map(|a| a.name.as_str());
-                    let problem = Problem::new(format!(
-                        "`{}` is no quasi-identifier and no sensitive attribute, so it cannot be asked about",
-                        condition.attribute
-                    ));
-                    return Err(problem.hint(crate::catalogue::did_you_mean(&condition.attribute, known)));
+                    let problem = Failure::usage(
+                        "unknown-attribute",
+                        format!(
+                            "`{}` is no quasi-identifier and no sensitive attribute, so it cannot be asked about",
+                            condition.attribute
+                        ),
+                    );
+                    return Err(
+                        problem.hint(crate::catalogue::did_you_mean(&condition.attribute, known))
+                    );
                 }
             };
             let mut selection = Selection::of(&attributes[i], &condition.test)?;
@@ -361,15 +404,18 @@ impl Bound {
             (&a.leaves, &codes[a.attribute])
         }
         let quasi = self.quasi.iter().map(|a| test(a, &table.quasi_codes));
-        let tests: Vec<_> = quasi.chain(self.sensitive.iter().map(|a| test(a, &table.sensitive_codes))).collect();
+        let tests: Vec<_> =
+            quasi.chain(self.sensitive.iter().map(|a| test(a, &table.sensitive_codes))).collect();
         let met = |row: &usize| tests.iter().all(|(leaves, codes)| leaves[codes[*row] as usize]);
         (0..table.rows()).filter(met).map(|row| u64::from(table.counts[row])).sum()
     }
 
-    /// The same query for a release that was made from the table, whose regions may be written in other taxonomies.
+    /// The same query for a release that was made from the table, whose regions may be written in
+    /// other taxonomies.
     pub fn translate(&self, table: &Table, release: &Release) -> Bound {
         let quasi = |a: &Admitted| {
-            let (from, to) = (&table.quasi[a.attribute].taxonomy, &release.quasi[a.attribute].taxonomy);
+            let (from, to) =
+                (&table.quasi[a.attribute].taxonomy, &release.quasi[a.attribute].taxonomy);
             if Arc::ptr_eq(from, to) {
                 return a.clone();
             }
@@ -381,15 +427,19 @@ impl Bound {
     /// What a recipient of the release estimates.
     pub fn estimate(&self, release: &Release) -> f64 {
         if release.shape == Shape::Groups {
-            let shares: Vec<f64> = release.classes.iter().map(|c| self.sensitive_share(release, c)).collect();
-            let met = |codes: &[u32]| self.quasi.iter().all(|a| a.leaves[codes[a.attribute] as usize]);
+            let shares: Vec<f64> =
+                release.classes.iter().map(|c| self.sensitive_share(release, c)).collect();
+            let met =
+                |codes: &[u32]| self.quasi.iter().all(|a| a.leaves[codes[a.attribute] as usize]);
             let records = release.records_by_group.iter().filter(|r| met(&r.codes));
             return records.map(|r| r.count as f64 * shares[r.group as usize]).sum();
         }
         let class = |class: &EquivalenceClass| {
             let mut expected = class.count as f64;
             for a in &self.quasi {
-                expected *= a.selection.share(&release.quasi[a.attribute].taxonomy, class.region[a.attribute]);
+                expected *= a
+                    .selection
+                    .share(&release.quasi[a.attribute].taxonomy, class.region[a.attribute]);
                 if expected == 0.0 {
                     return 0.0;
                 }
@@ -413,17 +463,22 @@ impl Bound {
             && let Some((i, Some(Hidden::Joint(tuples)))) =
                 release.sensitive.iter().map(|a| a.hidden.as_ref()).enumerate().next_back()
         {
-            let all = |code| self.sensitive.iter().all(|a| a.leaves[tuples[code as usize][a.attribute] as usize]);
+            let all = |code| {
+                self.sensitive.iter().all(|a| a.leaves[tuples[code as usize][a.attribute] as usize])
+            };
             return counted(i, &all);
         }
-        self.sensitive.iter().map(|a| counted(a.attribute, &|code| a.leaves[code as usize])).product()
+        self.sensitive
+            .iter()
+            .map(|a| counted(a.attribute, &|code| a.leaves[code as usize]))
+            .product()
     }
 }
 
 /// How far the estimates of a workload are from the truth.
 ///
-/// The relative error of a query is |estimate − true| / max(true, n / 1000), n the number of records: an answer of a few
-/// records is not asked to be exact.
+/// The relative error of a query is |estimate − true| / max(true, n / 1000), n the number of
+/// records: an answer of a few records is not asked to be exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Errors {
     /// Number of queries.
@@ -436,7 +491,8 @@ pub struct Errors {
     pub mean: f64,
 }
 
-/// The part of all records that a true answer is at least taken for: the sanity bound of the relative error.
+/// The part of all records that a true answer is at least taken for: the sanity bound of the
+/// relative error.
 pub const SANITY: f64 = 0.001;
 
 /// The relative error of an estimate.
@@ -448,8 +504,13 @@ pub fn relative_error(truth: u64, estimate: f64, records: u64) -> f64 {
 /// Asks the table and the release made from it every query.
 pub fn errors(queries: &[Bound], table: &Table, release: &Release) -> Errors {
     let records = table.records();
-    let one =
-        |query: &Bound| relative_error(query.count(table), query.translate(table, release).estimate(release), records);
+    let one = |query: &Bound| {
+        relative_error(
+            query.count(table),
+            query.translate(table, release).estimate(release),
+            records,
+        )
+    };
     Errors::of(queries.par_iter().map(one).collect())
 }
 

@@ -1,11 +1,12 @@
 //! A register of people beside the release: voters, members, patients of the region.
 //!
-//! Models and risks that ask "how many people could this be" count the people of a register who fit a region. A
-//! register is kept as it was read; [`Register::among`] places its people among the attributes of a release.
+//! Models and risks that ask "how many people could this be" count the people of a register who fit
+//! a region. A register is kept as it was read; [`Register::among`] places its people among the
+//! attributes of a release.
 
 use crate::catalogue::did_you_mean;
 use crate::class::Run;
-use crate::problem::Problem;
+use crate::failure::Failure;
 use crate::query::{Condition, End, Query, Test};
 use crate::scale::{Decimal, Scale, parse_date};
 use crate::table::{Attribute, number_tuples};
@@ -41,7 +42,9 @@ fn admits(condition: &Condition, text: &str) -> bool {
         })
     };
     match &condition.test {
-        Test::In(values) => values.iter().any(|v| v == text || compare(text, v) == Some(Ordering::Equal)),
+        Test::In(values) => {
+            values.iter().any(|v| v == text || compare(text, v) == Some(Ordering::Equal))
+        }
         Test::Range(low, high) => beyond(low, Ordering::Greater) && beyond(high, Ordering::Less),
     }
 }
@@ -55,8 +58,9 @@ fn compare(a: &str, b: &str) -> Option<Ordering> {
     Some(parse_date(a)?.cmp(&parse_date(b)?))
 }
 
-/// Where a person stands on an attribute: twice the leaf code, or the odd number between two neighbouring leaves of a
-/// number or date scale, because a range contains people whom the release's own values do not name.
+/// Where a person stands on an attribute: twice the leaf code, or the odd number between two
+/// neighbouring leaves of a number or date scale, because a range contains people whom the
+/// release's own values do not name.
 type Place = u32;
 
 /// The place of a person whose value the taxonomy does not know: within the root, and nowhere else.
@@ -69,11 +73,13 @@ pub struct Population {
     roots: Vec<Option<Run>>,
     /// Which quasi-identifiers the register knows.
     known: Vec<usize>,
-    /// People with equal places, one entry each: their places by known attribute, one after another.
+    /// People with equal places, one entry each: their places by known attribute, one after
+    /// another.
     places: Vec<Place>,
     /// How many people, and in all entries before.
     weights: Vec<u64>,
-    /// Code of the sensitive attribute of each entry, if the register tells it; past the leaves for other values.
+    /// Code of the sensitive attribute of each entry, if the register tells it; past the leaves for
+    /// other values.
     sensitive: Option<Vec<u32>>,
     /// The entry of each row of the register; [`NOBODY`] for rows that were left out.
     entry_of: Vec<u32>,
@@ -96,19 +102,23 @@ struct Node {
 /// Nodes of at most so many entries are not divided.
 const BUCKET: usize = 16;
 
-/// A column of this name says how many people a row of a register stands for; shares scaled to whole numbers will do.
+/// A column of this name says how many people a row of a register stands for; shares scaled to
+/// whole numbers will do.
 pub const PEOPLE: &str = "people";
 
 impl Register {
     /// A register of these columns. One called `people` counts the people of each row.
-    pub fn new(mut columns: Vec<RegisterColumn>) -> Result<Register, Problem> {
+    pub fn new(mut columns: Vec<RegisterColumn>) -> Result<Register, Failure> {
         let mut weights = Vec::new();
         if let Some(at) = columns.iter().position(|c| c.name == PEOPLE) {
             let column = columns.remove(at);
             let numbers: Option<Vec<u64>> = column.texts.iter().map(|t| t.parse().ok()).collect();
             let numbers = numbers.ok_or_else(|| {
-                Problem::new(format!("column `{PEOPLE}` of the register must hold whole numbers"))
-                    .hint("it says how many people a row stands for; scale shares to whole numbers")
+                Failure::data(
+                    "wrong-register",
+                    format!("column `{PEOPLE}` of the register must hold whole numbers"),
+                )
+                .hint("it says how many people a row stands for; scale shares to whole numbers")
             })?;
             weights = column.codes.iter().map(|&code| numbers[code as usize]).collect();
         }
@@ -126,30 +136,45 @@ impl Register {
         self.weights.get(row).copied().unwrap_or(1)
     }
 
-    /// Which rows meet the conditions of a query. Texts that are both numbers, or both dates, are compared as such.
-    pub fn meeting(&self, query: &Query) -> Result<Vec<bool>, Problem> {
+    /// Which rows meet the conditions of a query. Texts that are both numbers, or both dates, are
+    /// compared as such.
+    pub fn meeting(&self, query: &Query) -> Result<Vec<bool>, Failure> {
         let mut rows = vec![true; self.columns.first().map_or(0, |c| c.codes.len())];
         for condition in &query.conditions {
-            let column = self.columns.iter().find(|c| c.name == condition.attribute).ok_or_else(|| {
-                Problem::new(format!("the register has no column `{}`", condition.attribute))
-                    .hint(did_you_mean(&condition.attribute, self.columns.iter().map(|c| c.name.as_str())))
-            })?;
-            let admitted: Vec<bool> = column.texts.iter().map(|text| admits(condition, text)).collect();
-            rows.iter_mut().zip(&column.codes).for_each(|(row, &code)| *row &= admitted[code as usize]);
+            let column =
+                self.columns.iter().find(|c| c.name == condition.attribute).ok_or_else(|| {
+                    Failure::usage(
+                        "no-such-column",
+                        format!("the register has no column `{}`", condition.attribute),
+                    )
+                    .hint(did_you_mean(
+                        &condition.attribute,
+                        self.columns.iter().map(|c| c.name.as_str()),
+                    ))
+                })?;
+            let admitted: Vec<bool> =
+                column.texts.iter().map(|text| admits(condition, text)).collect();
+            rows.iter_mut()
+                .zip(&column.codes)
+                .for_each(|(row, &code)| *row &= admitted[code as usize]);
         }
         Ok(rows)
     }
 
-    /// Places the people among quasi-identifiers and, if given, a sensitive attribute. Columns that the register lacks
-    /// tell nothing. Sensitive values that the attribute does not have get codes past its leaves, one for each value: what
-    /// a register believes must not depend on which values happen to occur in the release.
+    /// Places the people among quasi-identifiers and, if given, a sensitive attribute. Columns that
+    /// the register lacks tell nothing. Sensitive values that the attribute does not have get codes
+    /// past its leaves, one for each value: what a register believes must not depend on which
+    /// values happen to occur in the release.
     pub fn among(&self, quasi: &[Attribute], sensitive: Option<&Attribute>) -> Population {
         let column = |name: &str| self.columns.iter().find(|c| c.name == name);
-        let known: Vec<usize> = (0..quasi.len()).filter(|&i| column(&quasi[i].name).is_some()).collect();
+        let known: Vec<usize> =
+            (0..quasi.len()).filter(|&i| column(&quasi[i].name).is_some()).collect();
         let mut columns: Vec<Vec<u32>> = Vec::new();
         let mut sizes = Vec::new();
         for &i in &known {
-            let (Some(c), taxonomy) = (column(&quasi[i].name), &quasi[i].taxonomy) else { continue };
+            let (Some(c), taxonomy) = (column(&quasi[i].name), &quasi[i].taxonomy) else {
+                continue;
+            };
             let place: Vec<Place> = c.texts.iter().map(|t| place(taxonomy, t)).collect();
             // OUTSIDE as the number past the last keeps the keys small.
             let last = 2 * taxonomy.leaves() as u32;
@@ -188,18 +213,29 @@ impl Register {
                 }
             }
         }
-        Population::new(quasi.iter().map(|a| a.taxonomy.everything()).collect(), known, entries, told, entry_of)
+        Population::new(
+            quasi.iter().map(|a| a.taxonomy.everything()).collect(),
+            known,
+            entries,
+            told,
+            entry_of,
+        )
     }
 }
 
-/// The code of each sensitive value of a register: its leaf, or a code past the leaves if the taxonomy does not have it.
-/// Numbers and dates that are written differently are one value there too.
+/// The code of each sensitive value of a register: its leaf, or a code past the leaves if the
+/// taxonomy does not have it. Numbers and dates that are written differently are one value there
+/// too.
 fn sensitive_codes(taxonomy: &Taxonomy, texts: &[String]) -> Vec<u32> {
     let mut others: HashMap<Value<'_>, u32> = HashMap::new();
     let mut codes = Vec::with_capacity(texts.len());
     for text in texts {
         let next = (taxonomy.leaves() + others.len()) as u32;
-        codes.push(taxonomy.find(text).unwrap_or_else(|| *others.entry(Value::of(taxonomy, text)).or_insert(next)));
+        codes.push(
+            taxonomy
+                .find(text)
+                .unwrap_or_else(|| *others.entry(Value::of(taxonomy, text)).or_insert(next)),
+        );
     }
     codes
 }
@@ -215,7 +251,8 @@ enum Value<'a> {
 impl Value<'_> {
     fn of<'a>(taxonomy: &Taxonomy, text: &'a str) -> Value<'a> {
         let found = match taxonomy.scale() {
-            Scale::Number(_) => Decimal::parse(text).map(|d| Value::Number(d.reduced().mantissa, d.reduced().decimals)),
+            Scale::Number(_) => Decimal::parse(text)
+                .map(|d| Value::Number(d.reduced().mantissa, d.reduced().decimals)),
             Scale::Date(_) => parse_date(text).map(Value::Day),
             _ => None,
         };
@@ -262,7 +299,8 @@ impl Population {
         let places = entries.iter().flat_map(|e| e.places.iter().copied()).collect();
         let sensitive = told.then(|| entries.iter().map(|e| e.sensitive).collect());
         let weights = entries.iter().map(|e| e.weight).collect();
-        let empty = || Node { first: 0, end: 0, low: Box::default(), high: Box::default(), weight: 0 };
+        let empty =
+            || Node { first: 0, end: 0, low: Box::default(), high: Box::default(), weight: 0 };
         let tree = tree.into_iter().map(|node| node.unwrap_or_else(empty)).collect();
         Population { roots, known, places, weights, sensitive, entry_of, tree }
     }
@@ -285,7 +323,9 @@ impl Population {
     /// How many people fit the region.
     pub fn fitting(&self, region: &[Run]) -> u64 {
         let mut people = 0;
-        self.search(region, 0, &mut |node, entry| people += entry.map_or(node.weight, |i| self.weights[i]));
+        self.search(region, 0, &mut |node, entry| {
+            people += entry.map_or(node.weight, |i| self.weights[i])
+        });
         people
     }
 
@@ -298,10 +338,16 @@ impl Population {
                 inside[entries].fill(true);
             });
         }
-        self.weights.iter().zip(inside).filter(|(_, inside)| !inside).map(|(people, _)| people).sum()
+        self.weights
+            .iter()
+            .zip(inside)
+            .filter(|(_, inside)| !inside)
+            .map(|(people, _)| people)
+            .sum()
     }
 
-    /// The entry of each row of the register: rows with equal places share one. `None` for rows that were left out.
+    /// The entry of each row of the register: rows with equal places share one. `None` for rows
+    /// that were left out.
     pub fn entry_of(&self, row: usize) -> Option<usize> {
         self.entry_of.get(row).filter(|&&e| e != NOBODY).map(|&e| e as usize)
     }
@@ -311,7 +357,8 @@ impl Population {
         self.weights.len()
     }
 
-    /// Where the people of an entry stand: on each known attribute twice the leaf code, or odd between two leaves.
+    /// Where the people of an entry stand: on each known attribute twice the leaf code, or odd
+    /// between two leaves.
     pub fn places(&self, entry: usize) -> &[u32] {
         &self.places[entry * self.known.len()..(entry + 1) * self.known.len()]
     }
@@ -323,7 +370,8 @@ impl Population {
         });
     }
 
-    /// Calls `visit(places, sensitive code, people)` for the people who fit the region, equal ones at once.
+    /// Calls `visit(places, sensitive code, people)` for the people who fit the region, equal ones
+    /// at once.
     pub fn visit(&self, region: &[Run], mut visit: impl FnMut(&[u32], u32, u64)) {
         let width = self.known.len();
         self.search(region, 0, &mut |node, entry| {
@@ -335,16 +383,19 @@ impl Population {
         });
     }
 
-    /// Calls `found` for every node that lies within the region, and every single entry of those that do in part.
+    /// Calls `found` for every node that lies within the region, and every single entry of those
+    /// that do in part.
     fn search(&self, region: &[Run], at: usize, found: &mut impl FnMut(&Node, Option<usize>)) {
         let Some(node) = self.tree.get(at).filter(|n| n.first < n.end) else { return };
         let dims = || self.known.iter().enumerate();
         let (low, high) = (|d: usize| node.low[d], |d: usize| node.high[d]);
-        if dims().all(|(d, &i)| self.fits(i, region[i], low(d)) && self.fits(i, region[i], high(d))) {
+        if dims().all(|(d, &i)| self.fits(i, region[i], low(d)) && self.fits(i, region[i], high(d)))
+        {
             return found(node, None);
         }
         if dims().any(|(d, &i)| {
-            !self.is_root(i, region[i]) && (high(d) < 2 * region[i].first || low(d) > 2 * region[i].last)
+            !self.is_root(i, region[i])
+                && (high(d) < 2 * region[i].first || low(d) > 2 * region[i].last)
         }) {
             return;
         }

@@ -1,7 +1,7 @@
 //! What was made ([`Form`], the publisher's side) and what is given ([`Release`], the recipient's).
 //!
-//! A form knows which records are in which class. A release is made from it by dropping the members, and there is no
-//! way back: attacks and judges take releases.
+//! A form knows which records are in which class. A release is made from it by dropping the
+//! members, and there is no way back: attacks and judges take releases.
 
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::table::{Attribute, Distribution, Hidden, Table, number_tuples};
@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 pub enum Form {
     /// Every class shows one value per quasi-identifier, the same for all its records.
     Generalized(Generalized),
-    /// Quasi-identifiers as they are, in one table; sensitive values per group of records, in another.
+    /// Quasi-identifiers as they are, in one table; sensitive values per group of records, in
+    /// another.
     Anatomized(Anatomized),
 }
 
@@ -42,7 +43,8 @@ impl Form {
 pub enum Shape {
     /// A region that contains the values of every record.
     Regions,
-    /// One value that stands for those of the records, and need not be any of them: a centroid, a noisy value.
+    /// One value that stands for those of the records, and need not be any of them: a centroid, a
+    /// noisy value.
     Representatives,
     /// Every record's own values, with the number of its group.
     Groups,
@@ -53,8 +55,8 @@ pub enum Shape {
 pub struct Anatomized {
     /// The groups; their order says nothing.
     pub groups: Vec<Vec<Member>>,
-    /// For each group the values that stand for nobody: codes of the first sensitive attribute, rising. Empty if there
-    /// are none in any group.
+    /// For each group the values that stand for nobody: codes of the first sensitive attribute,
+    /// rising. Empty if there are none in any group.
     pub counterfeits: Vec<Vec<u32>>,
     /// Records left out of the release.
     pub suppressed: Vec<Member>,
@@ -66,7 +68,9 @@ impl Anatomized {
     /// The groups as a recipient sees them.
     fn classes(&self, table: &Table) -> Vec<EquivalenceClass> {
         let class = |(i, members): (usize, &Vec<Member>)| match self.counterfeits.get(i) {
-            Some(values) if !values.is_empty() => with_counterfeits(table, group(table, members), values),
+            Some(values) if !values.is_empty() => {
+                with_counterfeits(table, group(table, members), values)
+            }
             _ => group(table, members),
         };
         self.groups.par_iter().enumerate().map(class).collect()
@@ -75,16 +79,17 @@ impl Anatomized {
 
 /// Classes with their members.
 ///
-/// Classes stand in the order of their regions and no two have the same region, so neither their order nor their
-/// number says more than the regions themselves.
+/// Classes stand in the order of their regions and no two have the same region, so neither their
+/// order nor their number says more than the regions themselves.
 #[derive(Clone, Debug)]
 pub struct Generalized {
     /// The classes.
     pub classes: Vec<Members>,
     /// Records left out of the release.
     pub suppressed: Vec<Member>,
-    /// The attributes that the regions are written in, where they are not the table's: a recoding may bring its own
-    /// values (centroids) or its own groups of values (siblings), or show all values at one level (full domain).
+    /// The attributes that the regions are written in, where they are not the table's: a recoding
+    /// may bring its own values (centroids) or its own groups of values (siblings), or show all
+    /// values at one level (full domain).
     pub quasi: Option<Vec<Attribute>>,
     /// What the regions tell; never [`Shape::Groups`].
     pub shape: Shape,
@@ -149,14 +154,16 @@ pub struct Release {
     pub suppressed: u64,
     /// What the quasi-identifiers of a class tell.
     pub shape: Shape,
-    /// For [`Shape::Groups`]: what is published of the quasi-identifiers. The classes are the groups, by number, and
-    /// their regions cover what their records show.
+    /// For [`Shape::Groups`]: what is published of the quasi-identifiers. The classes are the
+    /// groups, by number, and their regions cover what their records show.
     pub records_by_group: Vec<GroupedRecords>,
-    /// How many of the sensitive values of each class stand for nobody: its histograms count them, its `count` does not.
-    /// Which values they are is not told. Empty if there are none in any class.
+    /// How many of the sensitive values of each class stand for nobody: its histograms count them,
+    /// its `count` does not. Which values they are is not told. Empty if there are none in any
+    /// class.
     pub counterfeits: Vec<u64>,
-    /// For [`Shape::Groups`], if the records' quasi-identifiers are not here: how many combinations of them occur so often, as
-    /// pairs of a number of records and a number of combinations. Then `records_by_group` and regions are without codes.
+    /// For [`Shape::Groups`], if the records' quasi-identifiers are not here: how many combinations
+    /// of them occur so often, as pairs of a number of records and a number of combinations. Then
+    /// `records_by_group` and regions are without codes.
     pub counted: Option<Vec<(u64, u64)>>,
 }
 
@@ -200,7 +207,8 @@ impl Release {
         }
     }
 
-    /// How many of [`Release::identities`] have so many records: pairs of a number of records and of identities, rising.
+    /// How many of [`Release::identities`] have so many records: pairs of a number of records and
+    /// of identities, rising.
     pub fn sizes(&self) -> Vec<(u64, u64)> {
         if let Some(counted) = &self.counted {
             return counted.clone();
@@ -210,15 +218,17 @@ impl Release {
         sizes.into_iter().collect()
     }
 
-    /// What an adversary who looks for a person can tell apart: the classes, or where records show their own values
-    /// the records with equal ones.
+    /// What an adversary who looks for a person can tell apart: the classes, or where records show
+    /// their own values the records with equal ones.
     pub fn identities(&self) -> Cow<'_, [EquivalenceClass]> {
         if self.shape != Shape::Groups {
             return Cow::Borrowed(&self.classes);
         }
         let records = &self.records_by_group;
-        let columns: Vec<Vec<u32>> =
-            (0..self.quasi.len()).into_par_iter().map(|i| records.iter().map(|r| r.codes[i]).collect()).collect();
+        let columns: Vec<Vec<u32>> = (0..self.quasi.len())
+            .into_par_iter()
+            .map(|i| records.iter().map(|r| r.codes[i]).collect())
+            .collect();
         let columns: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
         let sizes: Vec<u64> = self.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
         let (number_of, firsts) = number_tuples(&columns, &sizes);
@@ -237,10 +247,15 @@ impl Release {
         Cow::Owned(classes)
     }
 
-    /// The table itself, published as it is: every distinct combination of quasi-identifiers is a class.
+    /// The table itself, published as it is: every distinct combination of quasi-identifiers is a
+    /// class.
     pub fn unchanged(table: &Table) -> Release {
         let rows = (0..table.rows() as u32).map(|row| Members {
-            region: table.quasi_codes.iter().map(|c| Run::new(c[row as usize], c[row as usize])).collect(),
+            region: table
+                .quasi_codes
+                .iter()
+                .map(|c| Run::new(c[row as usize], c[row as usize]))
+                .collect(),
             members: vec![Member { row, count: table.counts[row as usize] }],
         });
         Release::of(table, &Form::Generalized(Generalized::new(rows.collect(), Vec::new())))
@@ -270,24 +285,33 @@ impl Release {
         self.sensitive.iter().enumerate().map(count).collect()
     }
 
-    /// The classes formed by some of the quasi-identifiers alone: those that agree on them are merged. The other
-    /// quasi-identifiers stand at their roots.
+    /// The classes formed by some of the quasi-identifiers alone: those that agree on them are
+    /// merged. The other quasi-identifiers stand at their roots.
     pub fn project(&self, on: &[usize]) -> Vec<EquivalenceClass> {
         project(&self.quasi, &self.classes, on)
     }
 
     /// The labels a class shows.
     pub fn labels(&self, class: &EquivalenceClass) -> Vec<String> {
-        self.quasi.iter().zip(&class.region).map(|(a, &run)| a.taxonomy.label(run).into_owned()).collect()
+        self.quasi
+            .iter()
+            .zip(&class.region)
+            .map(|(a, &run)| a.taxonomy.label(run).into_owned())
+            .collect()
     }
 }
 
 /// Classes as some of the quasi-identifiers alone tell them apart; the others stand at their roots.
-pub fn project(quasi: &[Attribute], classes: &[EquivalenceClass], on: &[usize]) -> Vec<EquivalenceClass> {
+pub fn project(
+    quasi: &[Attribute],
+    classes: &[EquivalenceClass],
+    on: &[usize],
+) -> Vec<EquivalenceClass> {
     let mut merged: Vec<EquivalenceClass> = Vec::new();
     let mut place: HashMap<Vec<Run>, usize> = HashMap::new();
     for class in classes {
-        let shown = |i: usize| if on.contains(&i) { class.region[i] } else { quasi[i].taxonomy.root() };
+        let shown =
+            |i: usize| if on.contains(&i) { class.region[i] } else { quasi[i].taxonomy.root() };
         let region: Vec<Run> = (0..quasi.len()).map(shown).collect();
         match place.get(&region) {
             // The regions of both lie within the roots, so the merged region stays.
@@ -333,7 +357,8 @@ impl GroupedRecords {
 pub(crate) fn group(table: &Table, members: &[Member]) -> EquivalenceClass {
     let cover = |(a, codes): (&Attribute, &Vec<u32>)| {
         let codes = members.iter().map(|m| codes[m.row as usize]);
-        let hull = codes.map(|c| (c, c)).reduce(|(first, last), (c, _)| (first.min(c), last.max(c)));
+        let hull =
+            codes.map(|c| (c, c)).reduce(|(first, last), (c, _)| (first.min(c), last.max(c)));
         let (first, last) = hull.unwrap_or((0, 0));
         a.taxonomy.cover(Run::new(first, last))
     };
@@ -341,24 +366,33 @@ pub(crate) fn group(table: &Table, members: &[Member]) -> EquivalenceClass {
     class(table, region, members)
 }
 
-/// The class with values of the first sensitive attribute that stand for nobody. Nobody has a guard; and what all
-/// sensitive attributes say together has a code for the value only if somebody has it.
-pub(crate) fn with_counterfeits(table: &Table, mut class: EquivalenceClass, values: &[u32]) -> EquivalenceClass {
+/// The class with values of the first sensitive attribute that stand for nobody. Nobody has a
+/// guard; and what all sensitive attributes say together has a code for the value only if somebody
+/// has it.
+pub(crate) fn with_counterfeits(
+    table: &Table,
+    mut class: EquivalenceClass,
+    values: &[u32],
+) -> EquivalenceClass {
     for (attribute, histogram) in table.sensitive.iter().zip(&mut class.histograms) {
         let code = |&value: &u32| match &attribute.hidden {
             None => Some(value),
             Some(Hidden::Guard) => None,
-            Some(Hidden::Joint(tuples)) => tuples.binary_search_by(|t| t[..].cmp(&[value])).ok().map(|at| at as u32),
+            Some(Hidden::Joint(tuples)) => {
+                tuples.binary_search_by(|t| t[..].cmp(&[value])).ok().map(|at| at as u32)
+            }
         };
-        *histogram = histogram.merge(&Histogram::of(values.iter().filter_map(code).map(|code| (code, 1))));
+        *histogram =
+            histogram.merge(&Histogram::of(values.iter().filter_map(code).map(|code| (code, 1))));
     }
     class
 }
 
 /// What is published of some records under this region.
 pub(crate) fn class(table: &Table, region: Vec<Run>, members: &[Member]) -> EquivalenceClass {
-    let histogram =
-        |codes: &Vec<u32>| Histogram::of(members.iter().map(|m| (codes[m.row as usize], u64::from(m.count))));
+    let histogram = |codes: &Vec<u32>| {
+        Histogram::of(members.iter().map(|m| (codes[m.row as usize], u64::from(m.count))))
+    };
     EquivalenceClass {
         region,
         count: members.iter().map(|m| u64::from(m.count)).sum(),

@@ -1,13 +1,17 @@
-//! Scales: how the leaves of a taxonomy are related besides the tree, and the language that numbers and dates are published in.
+//! Scales: how the leaves of a taxonomy are related besides the tree, and the language that numbers
+//! and dates are published in.
 //!
-//! A leaf of a number or date scale is a *cell* of the finest unit that the rule declares: a month, an interval of 5, a whole
-//! number. Cells are numbered without gaps, so that a range is two numbers, and every text for a range follows from the rule
-//! and these two numbers alone, whatever values occur in the data. There is exactly one text for each range.
+//! A leaf of a number or date scale is a *cell* of the finest unit that the rule declares: a month,
+//! an interval of 5, a whole number. Cells are numbered without gaps, so that a range is two
+//! numbers, and every text for a range follows from the rule and these two numbers alone, whatever
+//! values occur in the data. There is exactly one text for each range.
 //!
-//! Within a cell, places are counted in the smallest steps that the scale knows (10^-decimals, or days): conditions of queries
-//! may cut through cells.
+//! Within a cell, places are counted in the smallest steps that the scale knows (10^-decimals, or
+//! days): conditions of queries may cut through cells.
 
 use crate::taxonomy::ROOT;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// How the leaves of a taxonomy are related to each other besides the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +42,8 @@ impl Scale {
         }
     }
 
-    /// The smallest steps of a cell, from the first to the last. An open cell is taken to be one cell wide.
+    /// The smallest steps of a cell, from the first to the last. An open cell is taken to be one
+    /// cell wide.
     pub fn steps(&self, cell: i64) -> (i64, i64) {
         match self {
             Scale::Number(grid) => (grid.start(cell), grid.start(cell + 1).saturating_sub(1)),
@@ -47,7 +52,8 @@ impl Scale {
         }
     }
 
-    /// The text of a range of cells. Exact numbers are written as the data write them and have no text of their own.
+    /// The text of a range of cells. Exact numbers are written as the data write them and have no
+    /// text of their own.
     pub(crate) fn text(&self, first: i64, last: i64) -> String {
         match self {
             Scale::Number(grid) => grid.text(first, last),
@@ -56,7 +62,8 @@ impl Scale {
         }
     }
 
-    /// The range of cells that a published text stands for. Only the one text that [`Scale::text`] writes is understood.
+    /// The range of cells that a published text stands for. Only the one text that [`Scale::text`]
+    /// writes is understood.
     pub(crate) fn parse(&self, text: &str) -> Option<(i64, i64)> {
         let (first, last) = match self {
             Scale::Number(grid) => grid.parse(text)?,
@@ -67,14 +74,16 @@ impl Scale {
         (first <= last && (exact || self.text(first, last) == text)).then_some((first, last))
     }
 
-    /// The cells of the interval or calendar unit at a level that contains the cell. Level 0 is the cell itself, the last one
-    /// (everything) has no ends.
+    /// The cells of the interval or calendar unit at a level that contains the cell. Level 0 is the
+    /// cell itself, the last one (everything) has no ends.
     pub(crate) fn at_level(&self, cell: i64, level: usize) -> Option<(i64, i64)> {
         match self {
             Scale::Number(grid) => grid.at_level(cell, level),
             Scale::Date(units) => {
-                let (unit, finest) =
-                    (units.get(level).copied().or((level == 0).then_some(Granularity::Day))?, finest(units));
+                let (unit, finest) = (
+                    units.get(level).copied().or((level == 0).then_some(Granularity::Day))?,
+                    finest(units),
+                );
                 let coarse = unit.cell(finest.start(cell));
                 Some((finest.cell(unit.start(coarse)), finest.cell(unit.start(coarse + 1) - 1)))
             }
@@ -93,7 +102,8 @@ impl Scale {
     }
 }
 
-/// The cells of a number scale: intervals of one width, and open cells below `low` and from `high` on.
+/// The cells of a number scale: intervals of one width, and open cells below `low` and from `high`
+/// on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// Digits after the decimal point: everything below is in units of 10^-decimals.
@@ -104,11 +114,20 @@ pub struct Grid {
     pub low: Option<i64>,
     /// Numbers from here on are in one open cell.
     pub high: Option<i64>,
-    /// Whether cells are the values as the data write them: cells of width 1 that are never folded into open ones.
+    /// Whether cells are the values as the data write them: cells of width 1 that are never folded
+    /// into open ones.
     pub exact: bool,
 }
 
 impl Grid {
+    /// Where the numbers in a range of cells begin, and where those above them do, in units of
+    /// 10^-decimals; `None` at an open end.
+    pub fn bounds(&self, (first, last): (i64, i64)) -> (Option<i64>, Option<i64>) {
+        let from = (Some(first) != self.lowest()).then(|| self.start(first));
+        let below = (Some(last) != self.highest()).then(|| self.start(last + 1));
+        (from, below)
+    }
+
     /// Width of a cell.
     fn width(&self) -> i64 {
         if self.exact { 1 } else { self.widths.first().copied().unwrap_or(1) }
@@ -163,10 +182,16 @@ impl Grid {
     }
 
     fn at_level(&self, cell: i64, level: usize) -> Option<(i64, i64)> {
-        let levels = if self.exact { &self.widths[..] } else { self.widths.get(1..).unwrap_or(&[]) };
+        let levels =
+            if self.exact { &self.widths[..] } else { self.widths.get(1..).unwrap_or(&[]) };
         let open = |cell: i64| {
-            let beyond = self.low.is_some_and(|low| cell < low) || self.high.is_some_and(|high| cell >= high);
-            if self.exact { beyond } else { Some(cell) == self.lowest() || Some(cell) == self.highest() }
+            let beyond = self.low.is_some_and(|low| cell < low)
+                || self.high.is_some_and(|high| cell >= high);
+            if self.exact {
+                beyond
+            } else {
+                Some(cell) == self.lowest() || Some(cell) == self.highest()
+            }
         };
         if level == 0 || open(cell) {
             return Some((cell, cell));
@@ -188,7 +213,8 @@ impl Grid {
         }
         let from = place.div_euclid(width) * width;
         let to = from.saturating_add(width);
-        let (from, to) = (self.low.map_or(from, |l| from.max(l)), self.high.map_or(to, |h| to.min(h)));
+        let (from, to) =
+            (self.low.map_or(from, |l| from.max(l)), self.high.map_or(to, |h| to.min(h)));
         format!("[{}, {})", self.show(from), self.show(to))
     }
 
@@ -250,7 +276,9 @@ fn calendar_text(units: &[Granularity], first: i64, last: i64) -> String {
     if first == last {
         return finest.label(from);
     }
-    let whole = |unit: &&Granularity| unit.start(unit.cell(from)) == from && unit.start(unit.cell(from) + 1) == to;
+    let whole = |unit: &&Granularity| {
+        unit.start(unit.cell(from)) == from && unit.start(unit.cell(from) + 1) == to
+    };
     match units.iter().skip(1).find(whole) {
         Some(unit) => unit.label(from),
         None => format!("[{}, {}]", finest.label(from), finest.label(to - 1)),
@@ -271,7 +299,8 @@ fn parse_calendar(units: &[Granularity], text: &str) -> Option<(i64, i64)> {
 }
 
 /// A calendar unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)]
 pub enum Granularity {
     Day,
@@ -331,7 +360,9 @@ impl Granularity {
             Granularity::Day => cell,
             Granularity::Week => cell * 7 - 3,
             Granularity::Month => days_from_civil(cell.div_euclid(12), cell.rem_euclid(12) + 1, 1),
-            Granularity::Quarter => days_from_civil(cell.div_euclid(4), cell.rem_euclid(4) * 3 + 1, 1),
+            Granularity::Quarter => {
+                days_from_civil(cell.div_euclid(4), cell.rem_euclid(4) * 3 + 1, 1)
+            }
             Granularity::Year => days_from_civil(cell, 1, 1),
             Granularity::Decade => days_from_civil(cell * 10, 1, 1),
         }
@@ -429,7 +460,9 @@ pub fn parse_date(text: &str) -> Option<i64> {
         return None;
     }
     let number = |range: std::ops::Range<usize>| {
-        bytes[range].iter().try_fold(0i64, |n, b| b.is_ascii_digit().then(|| n * 10 + i64::from(b - b'0')))
+        bytes[range]
+            .iter()
+            .try_fold(0i64, |n, b| b.is_ascii_digit().then(|| n * 10 + i64::from(b - b'0')))
     };
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -438,7 +471,8 @@ pub fn parse_date(text: &str) -> Option<i64> {
     (1..=in_month).contains(&day).then(|| days_from_civil(year, month, day))
 }
 
-/// Days since 1970-01-01 (proleptic Gregorian; Howard Hinnant's method: years start in March, so the leap day is last).
+/// Days since 1970-01-01 (proleptic Gregorian; Howard Hinnant's method: years start in March, so
+/// the leap day is last).
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let y = if month <= 2 { year - 1 } else { year };
     let (era, yoe) = (y.div_euclid(400), y.rem_euclid(400));
@@ -478,7 +512,10 @@ mod tests {
         for day in -800_000..800_000 {
             assert_eq!(parse_date(&iso_date(day)).unwrap_or(day), day);
         }
-        assert_eq!(Granularity::Week.label(parse_date("2026-11-15").unwrap()), "week of 2026-11-09");
+        assert_eq!(
+            Granularity::Week.label(parse_date("2026-11-15").unwrap()),
+            "week of 2026-11-09"
+        );
         assert_eq!(Granularity::Quarter.label(parse_date("2026-11-15").unwrap()), "2026-Q4");
     }
 

@@ -1,8 +1,8 @@
 //! The microdata as algorithms see it: columns of leaf codes, equal rows collapsed.
 //!
-//! Only quasi-identifiers and sensitive attributes are here. Identifiers are never encoded, and insensitive columns
-//! pass through beside the table. Every algorithm works on distinct rows with counts, which on real extracts are far
-//! fewer than the records.
+//! Only quasi-identifiers and sensitive attributes are here. Identifiers are never encoded, and
+//! insensitive columns pass through beside the table. Every algorithm works on distinct rows with
+//! counts, which on real extracts are far fewer than the records.
 
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::freeform::Values;
@@ -10,15 +10,19 @@ use crate::history::{History, PastGroup};
 use crate::taxonomy::Taxonomy;
 use hashbrown::HashTable;
 use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// What an attribute is to an adversary.
 ///
-/// A role belongs to a column. Where single values of one column are observable or sensitive (FF-anonymity), the column is
-/// `freeform`, and the distinction is made on the attribute's taxonomy. In a [`Table`] it stands among the
-/// quasi-identifiers, because it is generalized as they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A role belongs to a column. Where single values of one column are observable or sensitive
+/// (FF-anonymity), the column is `freeform`, and the distinction is made on the attribute's
+/// taxonomy. In a [`Table`] it stands among the quasi-identifiers, because it is generalized as
+/// they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Names a person; dropped from every release.
     Identifier,
@@ -28,9 +32,11 @@ pub enum Role {
     Sensitive,
     /// Neither; passes through unchanged.
     Insensitive,
-    /// Each of its values is observable or sensitive by itself, as a [`crate::freeform::Specification`] says; generalized.
+    /// Each of its values is observable or sensitive by itself, as a
+    /// [`crate::freeform::Specification`] says; generalized.
     Freeform,
-    /// How a person wants a sensitive attribute guarded: a node of its taxonomy. Counted for the models, not published.
+    /// How a person wants a sensitive attribute guarded: a node of its taxonomy. Counted for the
+    /// models, not published.
     Guard,
 }
 
@@ -67,8 +73,8 @@ pub struct Attribute {
     pub weight: f64,
     /// Set for what stands among the sensitive attributes to be counted, and is not published.
     pub hidden: Option<Hidden>,
-    /// How sensitive and observable its single values are, if that was said; otherwise all are observable and none is
-    /// sensitive.
+    /// How sensitive and observable its single values are, if that was said; otherwise all are
+    /// observable and none is sensitive.
     pub freeform: Option<Arc<Values>>,
 }
 
@@ -77,14 +83,21 @@ pub struct Attribute {
 pub enum Hidden {
     /// A column with the role `guard`.
     Guard,
-    /// All published sensitive attributes together: for every leaf code of this attribute their codes.
+    /// All published sensitive attributes together: for every leaf code of this attribute their
+    /// codes.
     Joint(Arc<Vec<Box<[u32]>>>),
 }
 
 impl Attribute {
     /// A published attribute of weight 1.
     pub fn new(name: &str, taxonomy: Taxonomy) -> Attribute {
-        Attribute { name: name.into(), taxonomy: Arc::new(taxonomy), weight: 1.0, hidden: None, freeform: None }
+        Attribute {
+            name: name.into(),
+            taxonomy: Arc::new(taxonomy),
+            weight: 1.0,
+            hidden: None,
+            freeform: None,
+        }
     }
 
     /// The same for a release that shows all its values at one level.
@@ -102,7 +115,8 @@ pub struct Table {
     pub quasi: Vec<Attribute>,
     /// The sensitive attributes; those that are published stand first.
     pub sensitive: Vec<Attribute>,
-    /// One column of codes per quasi-identifier; none at all if an algorithm does without, and they are not here.
+    /// One column of codes per quasi-identifier; none at all if an algorithm does without, and they
+    /// are not here.
     pub quasi_codes: Vec<Vec<u32>>,
     /// One column of codes per sensitive attribute.
     pub sensitive_codes: Vec<Vec<u32>>,
@@ -113,14 +127,20 @@ pub struct Table {
 }
 
 impl Table {
-    /// Collapses records (columns of codes, one entry per record, quasi-identifiers first) to distinct rows.
-    /// Also returns the distinct row of every record.
-    pub fn collapse(quasi: Vec<Attribute>, sensitive: Vec<Attribute>, records: Vec<Vec<u32>>) -> (Table, Vec<u32>) {
-        let sizes: Vec<u64> = quasi.iter().chain(&sensitive).map(|a| a.taxonomy.leaves() as u64).collect();
+    /// Collapses records (columns of codes, one entry per record, quasi-identifiers first) to
+    /// distinct rows. Also returns the distinct row of every record.
+    pub fn collapse(
+        quasi: Vec<Attribute>,
+        sensitive: Vec<Attribute>,
+        records: Vec<Vec<u32>>,
+    ) -> (Table, Vec<u32>) {
+        let sizes: Vec<u64> =
+            quasi.iter().chain(&sensitive).map(|a| a.taxonomy.leaves() as u64).collect();
         Table::of_distinct(quasi, sensitive, records, &sizes)
     }
 
-    /// The same for records that were counted before: each stands for so many, of which no distinct row may have 2³² or more.
+    /// The same for records that were counted before: each stands for so many, of which no distinct
+    /// row may have 2³² or more.
     pub fn collapse_counted(
         quasi: Vec<Attribute>,
         sensitive: Vec<Attribute>,
@@ -136,8 +156,9 @@ impl Table {
         Some((table, row_of))
     }
 
-    /// The same for people of whom earlier releases spoke: `group_of` says for each record 0 for a newcomer, otherwise
-    /// 1 + the index of the group where the person was last seen. Equal records with another past stay apart.
+    /// The same for people of whom earlier releases spoke: `group_of` says for each record 0 for a
+    /// newcomer, otherwise 1 + the index of the group where the person was last seen. Equal records
+    /// with another past stay apart.
     pub fn collapse_with_past(
         quasi: Vec<Attribute>,
         sensitive: Vec<Attribute>,
@@ -153,20 +174,23 @@ impl Table {
         (table, row_of)
     }
 
-    /// Collapses the columns, of which there may be one more than attributes: it stays among the sensitive ones.
+    /// Collapses the columns, of which there may be one more than attributes: it stays among the
+    /// sensitive ones.
     fn of_distinct(
         quasi: Vec<Attribute>,
         sensitive: Vec<Attribute>,
         records: Vec<Vec<u32>>,
         sizes: &[u64],
     ) -> (Table, Vec<u32>) {
-        let (row_of, firsts) = number_tuples(&records.iter().map(Vec::as_slice).collect::<Vec<_>>(), sizes);
+        let (row_of, firsts) =
+            number_tuples(&records.iter().map(Vec::as_slice).collect::<Vec<_>>(), sizes);
         let mut counts = vec![0u32; firsts.len()];
         for &row in &row_of {
             counts[row as usize] += 1;
         }
-        let mut columns =
-            records.into_iter().map(|codes| firsts.iter().map(|&r| codes[r as usize]).collect::<Vec<u32>>());
+        let mut columns = records
+            .into_iter()
+            .map(|codes| firsts.iter().map(|&r| codes[r as usize]).collect::<Vec<u32>>());
         let quasi_codes = columns.by_ref().take(quasi.len()).collect();
         let sensitive_codes = columns.collect();
         (Table { quasi, sensitive, quasi_codes, sensitive_codes, counts, past: None }, row_of)
@@ -177,12 +201,13 @@ impl Table {
         published(&self.sensitive)
     }
 
-    /// Adds all published sensitive attributes together as a hidden one, for models that look at them at once.
-    /// Where none is published, every row has the same empty combination.
+    /// Adds all published sensitive attributes together as a hidden one, for models that look at
+    /// them at once. Where none is published, every row has the same empty combination.
     pub fn join_sensitive(&mut self) {
         let attributes = self.published_sensitive();
         let nothing = vec![0; self.rows()];
-        let columns: Vec<&[u32]> = self.sensitive_codes[..attributes.len()].iter().map(Vec::as_slice).collect();
+        let columns: Vec<&[u32]> =
+            self.sensitive_codes[..attributes.len()].iter().map(Vec::as_slice).collect();
         let (attribute, codes) = join(attributes, &columns);
         let codes = if columns.is_empty() { nothing } else { codes };
         self.sensitive.push(attribute);
@@ -225,7 +250,8 @@ pub fn published(sensitive: &[Attribute]) -> &[Attribute] {
     &sensitive[..sensitive.iter().take_while(|a| a.hidden.is_none()).count()]
 }
 
-/// Several columns as one hidden attribute: a leaf for every combination that occurs, by rising codes.
+/// Several columns as one hidden attribute: a leaf for every combination that occurs, by rising
+/// codes.
 pub fn join(attributes: &[Attribute], columns: &[&[u32]]) -> (Attribute, Vec<u32>) {
     let sizes: Vec<u64> = attributes.iter().map(|a| a.taxonomy.leaves() as u64).collect();
     let (number_of, firsts) = number_tuples(columns, &sizes);
@@ -238,8 +264,15 @@ pub fn join(attributes: &[Attribute], columns: &[&[u32]]) -> (Attribute, Vec<u32
     let tuples: Vec<Box<[u32]>> = tuples.into_iter().map(|(tuple, _)| tuple).collect();
     let name = attributes.iter().map(|a| a.name.as_str()).collect::<Vec<_>>().join(" × ");
     // A table without records still has a leaf.
-    let taxonomy = Taxonomy::unpublished((1..=tuples.len().max(1)).map(|i| i.to_string()).collect());
-    (Attribute { hidden: Some(Hidden::Joint(Arc::new(tuples))), ..Attribute::new(&name, taxonomy) }, codes)
+    let taxonomy =
+        Taxonomy::unpublished((1..=tuples.len().max(1)).map(|i| i.to_string()).collect());
+    (
+        Attribute {
+            hidden: Some(Hidden::Joint(Arc::new(tuples))),
+            ..Attribute::new(&name, taxonomy)
+        },
+        codes,
+    )
 }
 
 /// The distribution of a sensitive attribute over the whole table, as the recipient can compute it.
@@ -280,7 +313,11 @@ pub struct Tally<'a> {
 impl<'a> Tally<'a> {
     /// Of nobody.
     pub fn new(table: &'a Table) -> Tally<'a> {
-        Tally { table, count: 0, counts: table.sensitive.iter().map(|a| vec![0; a.taxonomy.leaves()]).collect() }
+        Tally {
+            table,
+            count: 0,
+            counts: table.sensitive.iter().map(|a| vec![0; a.taxonomy.leaves()]).collect(),
+        }
     }
 
     /// Takes in so many records of a row.
@@ -306,17 +343,26 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Numbers the distinct tuples of the columns in order of first appearance. Returns the number of each record's tuple
-/// and, for each tuple, the first record that has it. `sizes` bounds the codes of each column.
+/// Numbers the distinct tuples of the columns in order of first appearance. Returns the number of
+/// each record's tuple and, for each tuple, the first record that has it. `sizes` bounds the codes
+/// of each column.
 pub fn number_tuples(columns: &[&[u32]], sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
-    number_tuples_of(columns.first().map_or(0, |c| c.len()), sizes, |column, record| columns[column][record])
+    number_tuples_of(columns.first().map_or(0, |c| c.len()), sizes, |column, record| {
+        columns[column][record]
+    })
 }
 
-/// The same for columns that are given by a function of column and record. Without a column all tuples are alike.
+/// The same for columns that are given by a function of column and record. Without a column all
+/// tuples are alike.
 ///
-/// As many columns as fit are packed into one 64-bit key by mixed radix, which is exact; when the next one does not
-/// fit, the keys so far are numbered and their numbers, being small, start the next key.
-pub fn number_tuples_of(records: usize, sizes: &[u64], code: impl Fn(usize, usize) -> u32) -> (Vec<u32>, Vec<u32>) {
+/// As many columns as fit are packed into one 64-bit key by mixed radix, which is exact; when the
+/// next one does not fit, the keys so far are numbered and their numbers, being small, start the
+/// next key.
+pub fn number_tuples_of(
+    records: usize,
+    sizes: &[u64],
+    code: impl Fn(usize, usize) -> u32,
+) -> (Vec<u32>, Vec<u32>) {
     let mut keys = vec![0u64; records];
     let mut room = 1u64;
     for (column, &size) in sizes.iter().enumerate() {
@@ -339,8 +385,8 @@ pub fn number_tuples_of(records: usize, sizes: &[u64], code: impl Fn(usize, usiz
 /// Stretches of at least this many keys are worth a thread of their own.
 const STRETCH: usize = 1 << 16;
 
-/// Numbers distinct keys, all below `room`, in order of first appearance: stretches by themselves, on all cores, then
-/// joined in order. Few possible keys are looked up in an array.
+/// Numbers distinct keys, all below `room`, in order of first appearance: stretches by themselves,
+/// on all cores, then joined in order. Few possible keys are looked up in an array.
 fn number_keys(keys: &[u64], room: u64) -> (Vec<u32>, Vec<u32>) {
     if room <= 4 * keys.len() as u64 && keys.len() < STRETCH {
         return number_small(keys, room as usize);
@@ -405,7 +451,8 @@ fn number_stretch(keys: &[u64]) -> (Vec<u32>, Vec<u32>) {
     (numbers, firsts)
 }
 
-/// Keys with their numbers. The key is stored beside its number, so that a probe touches one place in memory.
+/// Keys with their numbers. The key is stored beside its number, so that a probe touches one place
+/// in memory.
 #[derive(Default)]
 struct Numbers(HashTable<(u64, u32)>);
 
@@ -426,7 +473,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Equal tuples get equal numbers and others do not, whatever the bounds (small ones pack, huge ones renumber).
+        /// Equal tuples get equal numbers and others do not, whatever the bounds (small ones pack,
+        /// huge ones renumber).
         #[test]
         fn tuples_are_numbered_exactly(rows in prop::collection::vec(prop::array::uniform4(0u32..4), 0..60), bits in 3u32..40) {
             let columns: Vec<Vec<u32>> = (0..4).map(|c| rows.iter().map(|r| r[c]).collect()).collect();

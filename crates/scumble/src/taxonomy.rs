@@ -1,24 +1,27 @@
 //! Taxonomies: how the values of an attribute may be generalized.
 //!
-//! Leaves are numbered so that every node of the tree is a run of neighbouring codes. A generalized value is then a
-//! [`Run`], a region is a vector of runs, and "is this value below that node" is two comparisons. Besides the tree a
-//! taxonomy has a *scale*: on an ordered scale (numbers, dates, or a file declared `ordered`) every run of leaves can be
-//! published, as a range; on the nominal scale only nodes can.
+//! Leaves are numbered so that every node of the tree is a run of neighbouring codes. A generalized
+//! value is then a [`Run`], a region is a vector of runs, and "is this value below that node" is
+//! two comparisons. Besides the tree a taxonomy has a *scale*: on an ordered scale (numbers, dates,
+//! or a file declared `ordered`) every run of leaves can be published, as a range; on the nominal
+//! scale only nodes can.
 //!
-//! A taxonomy is read from an ARX-style CSV (one line per leaf: the leaf, then its ancestors up to the root), given as
-//! a nested list, or generated from the values by a rule: [`Rule`].
+//! A taxonomy is read from an ARX-style CSV (one line per leaf: the leaf, then its ancestors up to
+//! the root), given as a nested list, or generated from the values by a rule: [`Rule`].
 //!
-//! On a number or date scale a leaf is a cell of the finest unit that the rule declares, so that whatever is published is a
-//! word of the policy and not of the data. Which leaves occur never leaves the process: a manifest records the rule.
+//! On a number or date scale a leaf is a cell of the finest unit that the rule declares, so that
+//! whatever is published is a word of the policy and not of the data. Which leaves occur never
+//! leaves the process: a manifest records the rule.
 //!
-//! There is one label for each run. A range that covers everything shows the root, never the smallest and largest value.
+//! There is one label for each run. A range that covers everything shows the root, never the
+//! smallest and largest value.
 
 use crate::class::Run;
-use crate::problem::{Problem, Problems};
+use crate::failure::{Failure, Failures};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
-pub use crate::rule::{Intervals, Rule, Tree, Unit, parse_rows, write_rows};
+pub use crate::rule::{Intervals, Prefix, Rule, Tree, Unit, parse_rows, write_rows};
 pub use crate::scale::{Decimal, Granularity, Grid, Scale, iso_date, parse_date};
 
 /// The root's label wherever a rule does not name it; also what a suppressed cell shows.
@@ -30,7 +33,8 @@ struct Node {
     label: String,
     run: Run,
     children: Vec<u32>,
-    /// Longest way down to a leaf, in levels of the taxonomy: the `level` of Li et al.'s hierarchical distance.
+    /// Longest way down to a leaf, in levels of the taxonomy: the `level` of Li et al.'s
+    /// hierarchical distance.
     height: u32,
 }
 
@@ -38,20 +42,21 @@ struct Node {
 #[derive(Clone, Debug)]
 pub struct Taxonomy {
     scale: Scale,
-    /// Label of each leaf. Behind the real ones stand the missing value, with the label "", and the leaf of unlisted values,
-    /// if there are such.
+    /// Label of each leaf. Behind the real ones stand the missing value, with the label "", and the
+    /// leaf of unlisted values, if there are such.
     leaves: Vec<String>,
     /// Cell of each leaf on a number or date scale.
     positions: Vec<i64>,
     has_missing: bool,
     /// See [`Leaves::unlisted`].
     unlisted: bool,
-    /// The level at which all runs are shown, if there is one; otherwise each shows the lowest node or range that it is.
+    /// The level at which all runs are shown, if there is one; otherwise each shows the lowest node
+    /// or range that it is.
     level: Option<usize>,
-    /// Lengths kept by the levels of masked text, and the length of a label.
-    masks: Option<(Vec<usize>, usize)>,
-    /// Node identifiers: below `leaves.len()` a leaf, above it `nodes[id - leaves.len()]`. One node per distinct run:
-    /// a level that only renames a node adds an alias, not a node.
+    /// How text is masked at the levels below the root.
+    masks: Option<Prefix>,
+    /// Node identifiers: below `leaves.len()` a leaf, above it `nodes[id - leaves.len()]`. One node
+    /// per distinct run: a level that only renames a node adds an alias, not a node.
     nodes: Vec<Node>,
     parents: Vec<u32>,
     /// `ladder[l][leaf]`: the node at level l + 1 above the leaf. The last level is the root.
@@ -73,8 +78,8 @@ pub(crate) struct Leaves {
     pub positions: Vec<i64>,
     /// Whether the missing value is a leaf of its own.
     pub has_missing: bool,
-    /// Whether there may be values that no leaf stands for: then the root is more than all leaves together. So it is for a
-    /// recipient, who does not see suppressed values.
+    /// Whether there may be values that no leaf stands for: then the root is more than all leaves
+    /// together. So it is for a recipient, who does not see suppressed values.
     pub unlisted: bool,
 }
 
@@ -82,30 +87,39 @@ pub(crate) struct Leaves {
 const UNLISTED: &str = "(unlisted)";
 
 impl Taxonomy {
-    /// A flat taxonomy over any texts, even such as are written like groups of values: for what is counted and never
-    /// published, and for tables whose texts are only told apart.
+    /// A flat taxonomy over any texts, even such as are written like groups of values: for what is
+    /// counted and never published, and for tables whose texts are only told apart.
     pub fn unpublished(texts: Vec<String>) -> Taxonomy {
-        grow(Scale::Nominal, Leaves { texts, ..Leaves::default() }, 1, |_, _| Cow::Borrowed("(anything)"))
+        grow(Scale::Nominal, Leaves { texts, ..Leaves::default() }, 1, |_, _| {
+            Cow::Borrowed("(anything)")
+        })
     }
 
-    /// A taxonomy of a recoding's own: groups of leaves with their labels, and above them a root that is not published.
-    /// `exceptions` are as in [`Taxonomy::exceptions`].
-    pub fn of_groups(groups: Vec<(String, Vec<String>)>, exceptions: Vec<(String, Vec<String>)>) -> Taxonomy {
-        let labels: Vec<&str> =
-            groups.iter().flat_map(|(label, leaves)| leaves.iter().map(|_| label.as_str())).collect();
+    /// A taxonomy of a recoding's own: groups of leaves with their labels, and above them a root
+    /// that is not published. `exceptions` are as in [`Taxonomy::exceptions`].
+    pub fn of_groups(
+        groups: Vec<(String, Vec<String>)>,
+        exceptions: Vec<(String, Vec<String>)>,
+    ) -> Taxonomy {
+        let labels: Vec<&str> = groups
+            .iter()
+            .flat_map(|(label, leaves)| leaves.iter().map(|_| label.as_str()))
+            .collect();
         let leaves: Vec<String> = groups.iter().flat_map(|(_, leaves)| leaves).cloned().collect();
         let mut root = ROOT.to_owned();
         while labels.contains(&root.as_str()) || leaves.contains(&root) {
             root.push_str(ROOT);
         }
-        let label =
-            |level: usize, leaf: usize| if level == 1 { Cow::Borrowed(labels[leaf]) } else { Cow::Borrowed(&*root) };
+        let label = |level: usize, leaf: usize| {
+            if level == 1 { Cow::Borrowed(labels[leaf]) } else { Cow::Borrowed(&*root) }
+        };
         let leaves = Leaves { texts: leaves.clone(), ..Leaves::default() };
         Taxonomy { exceptions, ..grow(Scale::Nominal, leaves, 2, label) }
     }
 
-    /// Labels that do not stand for all that the publisher's taxonomy has below them, each with what is shown by itself:
-    /// `Professional`, but not `Lawyer`. Only a recoding of siblings has such.
+    /// Labels that do not stand for all that the publisher's taxonomy has below them, each with
+    /// what is shown by itself: `Professional`, but not `Lawyer`. Only a recoding of siblings has
+    /// such.
     pub fn exceptions(&self) -> &[(String, Vec<String>)] {
         &self.exceptions
     }
@@ -145,8 +159,8 @@ impl Taxonomy {
         self.leaves.len() - usize::from(self.has_missing) - usize::from(self.unlisted)
     }
 
-    /// The same taxonomy for a release in which every value is shown at one level: runs are called by the nodes of that level,
-    /// and a value belongs to the leaves that are shown as it would be.
+    /// The same taxonomy for a release in which every value is shown at one level: runs are called
+    /// by the nodes of that level, and a value belongs to the leaves that are shown as it would be.
     pub fn shown_at(&self, level: usize) -> Taxonomy {
         Taxonomy { level: Some(level), ..self.clone() }
     }
@@ -161,12 +175,14 @@ impl Taxonomy {
         match &self.scale {
             _ if level >= self.levels() => "*".to_owned(),
             Scale::Date(units) => units.get(level).map_or("day", |u| u.name()).to_owned(),
-            Scale::Number(grid) => match level.checked_sub(usize::from(grid.exact)).and_then(|l| grid.widths.get(l)) {
-                Some(&width) => format!("width {}", Decimal::show(width, grid.decimals)),
-                None => "exact".to_owned(),
-            },
+            Scale::Number(grid) => {
+                match level.checked_sub(usize::from(grid.exact)).and_then(|l| grid.widths.get(l)) {
+                    Some(&width) => format!("width {}", Decimal::show(width, grid.decimals)),
+                    None => "exact".to_owned(),
+                }
+            }
             _ => match &self.masks {
-                Some((lengths, _)) if level > 0 => format!("{} characters", lengths[level - 1]),
+                Some(masks) if level > 0 => format!("{} characters", masks.keep[level - 1]),
                 _ => format!("level {level}"),
             },
         }
@@ -182,8 +198,9 @@ impl Taxonomy {
         Run::new(0, self.leaves.len() as u32 - 1)
     }
 
-    /// The leaf that a text of the data, or the label of a leaf, stands for. On a number or date scale that is the cell at its
-    /// place. Where all values are shown at one level, any leaf that is shown as the text would be.
+    /// The leaf that a text of the data, or the label of a leaf, stands for. On a number or date
+    /// scale that is the cell at its place. Where all values are shown at one level, any leaf that
+    /// is shown as the text would be.
     pub fn find(&self, text: &str) -> Option<u32> {
         let leaf = self.labels.get(text).copied().filter(|&id| (id as usize) < self.leaves.len());
         if !self.scale.has_cells() {
@@ -192,33 +209,43 @@ impl Taxonomy {
         match self.place(text) {
             Some(Ok(leaf)) => Some(leaf),
             Some(Err(_)) => {
-                let (first, last) = self.scale.at_level(self.scale.cell(text)?, self.level.filter(|&l| l > 0)?)?;
+                let (first, last) =
+                    self.scale.at_level(self.scale.cell(text)?, self.level.filter(|&l| l > 0)?)?;
                 let next = self.positions[..self.real()].partition_point(|&cell| cell < first);
-                self.positions[..self.real()].get(next).filter(|&&cell| cell <= last).map(|_| next as u32)
+                self.positions[..self.real()]
+                    .get(next)
+                    .filter(|&&cell| cell <= last)
+                    .map(|_| next as u32)
             }
             None => leaf,
         }
     }
 
-    /// The leaf below a value that is no leaf itself but lies between two of them: on a number or date scale at its place,
-    /// as masked text between two groups of the node that it would be shown as.
+    /// The leaf below a value that is no leaf itself but lies between two of them: on a number or
+    /// date scale at its place, as masked text between two groups of the node that it would be
+    /// shown as.
     pub fn leaf_below(&self, text: &str) -> Option<u32> {
-        if let Some((lengths, _)) = &self.masks {
-            let node = (1..=lengths.len()).filter_map(|level| self.masked(text, level)).find(|run| run.width() > 1)?;
+        if let Some(masks) = &self.masks {
+            let node = (1..=masks.keep.len())
+                .filter_map(|level| self.masked(text, level))
+                .find(|run| run.width() > 1)?;
             return self.children(node).first().map(|child| child.last);
         }
-        self.place(text)?.err().filter(|&above| 0 < above && above < self.real() as u32).map(|above| above - 1)
+        self.place(text)?
+            .err()
+            .filter(|&above| 0 < above && above < self.real() as u32)
+            .map(|above| above - 1)
     }
 
     /// The node that shows a text at a level, if the text is masked there.
     fn masked(&self, text: &str, level: usize) -> Option<Run> {
-        let (lengths, longest) = self.masks.as_ref()?;
-        let label = mask(text, *lengths.get(level.checked_sub(1)?)?, *longest);
+        let masks = self.masks.as_ref().filter(|masks| masks.admits(text))?;
+        let label = masks.mask(text, *masks.keep.get(level.checked_sub(1)?)?);
         self.labels.get(&label).map(|&id| self.run(id))
     }
 
-    /// Where a text stands among the leaves of a number or date scale: at one, or before which. `None` if the text has
-    /// no place on the scale.
+    /// Where a text stands among the leaves of a number or date scale: at one, or before which.
+    /// `None` if the text has no place on the scale.
     fn place(&self, text: &str) -> Option<Result<u32, u32>> {
         let cell = self.scale.cell(text)?;
         Some(self.leaf_of(cell))
@@ -230,10 +257,15 @@ impl Taxonomy {
 
     /// The run of the node at a level above the leaf; level 0 is the leaf itself.
     pub fn at_level(&self, leaf: u32, level: usize) -> Run {
-        if level == 0 { Run::new(leaf, leaf) } else { self.run(self.ladder[level - 1][leaf as usize]) }
+        if level == 0 {
+            Run::new(leaf, leaf)
+        } else {
+            self.run(self.ladder[level - 1][leaf as usize])
+        }
     }
 
-    /// The smallest publishable run that covers the given one: itself on an ordered scale, a node otherwise.
+    /// The smallest publishable run that covers the given one: itself on an ordered scale, a node
+    /// otherwise.
     pub fn cover(&self, run: Run) -> Run {
         if self.is_ordered() {
             // A range cannot say "or missing": such a cell shows nothing.
@@ -272,10 +304,13 @@ impl Taxonomy {
         self.run(self.node(run))
     }
 
-    /// The nodes that stand above the run: all that cover it and are not it, from the smallest to the root.
+    /// The nodes that stand above the run: all that cover it and are not it, from the smallest to
+    /// the root.
     pub fn above(&self, run: Run) -> Vec<Run> {
         let lowest = Some(self.node_over(run));
-        std::iter::successors(lowest, |&node| self.parent(node)).filter(|&node| node != run).collect()
+        std::iter::successors(lowest, |&node| self.parent(node))
+            .filter(|&node| node != run)
+            .collect()
     }
 
     fn run(&self, id: u32) -> Run {
@@ -292,14 +327,18 @@ impl Taxonomy {
         cells && grid.is_everything(self.position(run.first), self.position(run.last))
     }
 
-    /// The run that shows everything, also values that no leaf stands for. There is none if the only leaf is shown as it is.
+    /// The run that shows everything, also values that no leaf stands for. There is none if the
+    /// only leaf is shown as it is.
     pub fn everything(&self) -> Option<Run> {
         let shown = match self.level {
             Some(level) => level == self.levels(),
-            None if self.scale.has_cells() || self.unlisted => self.leaves.len() > 1 || self.unlisted,
-            None => {
-                self.ladder.last().is_some_and(|top| self.label(self.root()) == self.label_at(self.levels(), top[0]))
+            None if self.scale.has_cells() || self.unlisted => {
+                self.leaves.len() > 1 || self.unlisted
             }
+            None => self
+                .ladder
+                .last()
+                .is_some_and(|top| self.label(self.root()) == self.label_at(self.levels(), top[0])),
         };
         shown.then(|| self.root())
     }
@@ -316,7 +355,8 @@ impl Taxonomy {
         if run.first == run.last && Some(run.first) != self.unlisted() {
             return Cow::Borrowed(self.leaf(run.first));
         }
-        // A node of a tree has a name of its own, even if nothing else occurs; a range would tell the ends of the data.
+        // A node of a tree has a name of its own, even if nothing else occurs; a range would tell
+        // the ends of the data.
         let ends = self.scale.has_cells() || self.unlisted;
         if let (true, Some(top)) = (ends && run == self.root(), self.ladder.last()) {
             return Cow::Borrowed(self.label_at(self.levels(), top[0]));
@@ -340,8 +380,8 @@ impl Taxonomy {
         self.aliases.get(&(level as u32, id)).map_or_else(|| self.node_label(id), String::as_str)
     }
 
-    /// The run that a published label stands for: a leaf, a node, or a range. A text that is no label of this taxonomy, though
-    /// it may describe a range, has no run.
+    /// The run that a published label stands for: a leaf, a node, or a range. A text that is no
+    /// label of this taxonomy, though it may describe a range, has no run.
     pub fn parse(&self, label: &str) -> Option<Run> {
         if let Some(&id) = self.labels.get(label).filter(|&&id| Some(id) != self.unlisted()) {
             return Some(self.run(id));
@@ -363,8 +403,8 @@ impl Taxonomy {
         (run.0 <= run.1).then(|| Run::new(run.0, run.1)).filter(|&run| self.label(run) == label)
     }
 
-    /// Number of domain values under a published run: what losses are measured in. On a number or date scale the domain is
-    /// every cell between the ends, not only those that occur.
+    /// Number of domain values under a published run: what losses are measured in. On a number or
+    /// date scale the domain is every cell between the ends, not only those that occur.
     pub fn size(&self, run: Run) -> u64 {
         self.size_at(run, self.level.unwrap_or(0))
     }
@@ -373,7 +413,8 @@ impl Taxonomy {
     fn size_at(&self, run: Run, level: usize) -> u64 {
         let run = self.cover(run);
         if self.positions.is_empty() {
-            return u64::from(run.width()) - u64::from(self.unlisted && run.last as usize + 1 == self.leaves.len());
+            return u64::from(run.width())
+                - u64::from(self.unlisted && run.last as usize + 1 == self.leaves.len());
         }
         match self.cells_at(run, level) {
             Some((first, last)) => last.abs_diff(first) + 1 + u64::from(self.holds_missing(run)),
@@ -381,8 +422,8 @@ impl Taxonomy {
         }
     }
 
-    /// The cells from first to last of a run on a number or date scale; `None` for the missing value. Where all values are
-    /// shown at one level they are those of whole nodes.
+    /// The cells from first to last of a run on a number or date scale; `None` for the missing
+    /// value. Where all values are shown at one level they are those of whole nodes.
     pub fn cells(&self, run: Run) -> Option<(i64, i64)> {
         self.cells_at(run, self.level.unwrap_or(0))
     }
@@ -404,8 +445,8 @@ impl Taxonomy {
         self.missing().is_some_and(|missing| run.contains(missing))
     }
 
-    /// The smallest steps of the scale under a run, from first to last: days, or units of 10^-decimals. Codes where there is no
-    /// scale, `None` for the missing value.
+    /// The smallest steps of the scale under a run, from first to last: days, or units of
+    /// 10^-decimals. Codes where there is no scale, `None` for the missing value.
     pub fn steps(&self, run: Run) -> Option<(i64, i64)> {
         if self.positions.is_empty() {
             let last = run.last.min((self.real() as u32).checked_sub(1)?);
@@ -415,7 +456,8 @@ impl Taxonomy {
         Some((self.scale.steps(first).0, self.scale.steps(last).1))
     }
 
-    /// Generalization loss of a published run: (size − 1) / (size of the domain − 1); 0 if the domain has one value.
+    /// Generalization loss of a published run: (size − 1) / (size of the domain − 1); 0 if the
+    /// domain has one value.
     pub fn loss(&self, run: Run) -> f64 {
         self.loss_at(run, self.level.unwrap_or(0))
     }
@@ -431,13 +473,14 @@ impl Taxonomy {
         self.size_at(self.root(), 0)
     }
 
-    /// Number of domain values under a node at a level, where all values are shown at it; at most all of them.
+    /// Number of domain values under a node at a level, where all values are shown at it; at most
+    /// all of them.
     pub(crate) fn values_at(&self, run: Run, level: usize) -> u64 {
         self.size_at(run, level).min(self.domain())
     }
 
-    /// The level at which masked text is shown, relative to the number of levels. How many values a mask stands for is not known
-    /// from the rule. `None` for other taxonomies.
+    /// The level at which masked text is shown, relative to the number of levels. How many values a
+    /// mask stands for is not known from the rule. `None` for other taxonomies.
     pub(crate) fn masked_loss(&self, run: Run) -> Option<f64> {
         self.masks.as_ref()?;
         let lowest = || (0..=self.levels()).find(|&level| self.at_level(run.first, level) == run);
@@ -454,8 +497,8 @@ impl Taxonomy {
         self.ladder.len().max(1) as u32
     }
 
-    /// Calls `visit(height, children)` for every node above the leaves, children before parents. The runs of the
-    /// children are given; together they are the node's run.
+    /// Calls `visit(height, children)` for every node above the leaves, children before parents.
+    /// The runs of the children are given; together they are the node's run.
     pub fn visit_nodes(&self, mut visit: impl FnMut(u32, &[Run])) {
         for node in &self.nodes {
             let children: Vec<Run> = node.children.iter().map(|&c| self.run(c)).collect();
@@ -463,14 +506,17 @@ impl Taxonomy {
         }
     }
 
-    /// The rows of an ARX-style file for this taxonomy, without the missing value: leaf first, root last.
+    /// The rows of an ARX-style file for this taxonomy, without the missing value: leaf first, root
+    /// last.
     pub fn rows(&self) -> Vec<Vec<String>> {
         (0..self.real() as u32).map(|leaf| self.row(leaf)).collect()
     }
 
     /// The row of a leaf.
     pub(crate) fn row(&self, leaf: u32) -> Vec<String> {
-        let above = (1..).zip(&self.ladder).map(|(level, nodes)| self.label_at(level, nodes[leaf as usize]).to_owned());
+        let above = (1..)
+            .zip(&self.ladder)
+            .map(|(level, nodes)| self.label_at(level, nodes[leaf as usize]).to_owned());
         std::iter::once(self.leaf(leaf).to_owned()).chain(above).collect()
     }
 
@@ -482,8 +528,9 @@ impl Taxonomy {
     }
 }
 
-/// Builds tree, ladder and labels bottom-up from the label of every leaf at every level (1 … levels). Labels of one
-/// node are neighbours, since the leaves are in depth-first order; a leaf that is no value stands directly under the root.
+/// Builds tree, ladder and labels bottom-up from the label of every leaf at every level (1 …
+/// levels). Labels of one node are neighbours, since the leaves are in depth-first order; a leaf
+/// that is no value stands directly under the root.
 pub(crate) fn grow<'a>(
     scale: Scale,
     leaves: Leaves,
@@ -542,21 +589,19 @@ pub(crate) fn grow<'a>(
     t
 }
 
-/// Text with its first characters kept and the rest masked. Where nothing is cut off the value stands for itself, not for all
-/// that start with it.
-pub(crate) fn mask(text: &str, keep: usize, longest: usize) -> String {
-    if text.chars().count() < keep {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(keep).collect();
-    let masked = longest.saturating_sub(kept.chars().count());
-    kept + &"*".repeat(masked)
+/// The problem that a value could be taken for a group of values.
+pub(crate) fn written_like_a_group(of: &str) -> Failure {
+    Failure::data(
+        "ambiguous-label",
+        format!("{of} has a value that is written like a group of values, such as `*`"),
+    )
+    .hint("rename it, or list it under `missing`")
 }
 
 impl Taxonomy {
-    /// The same over texts that are masked to these lengths.
-    pub(crate) fn masking(self, lengths: Vec<usize>, longest: usize) -> Taxonomy {
-        Taxonomy { masks: Some((lengths, longest)), ..self }
+    /// The same over texts that are masked in this way; a level for each number of characters.
+    pub(crate) fn masking(self, masks: Prefix) -> Taxonomy {
+        Taxonomy { masks: Some(masks), ..self }
     }
 
     /// The node over the run of leaves `start..end`, whose nodes one level down are `below`.
@@ -576,22 +621,28 @@ impl Taxonomy {
             self.parents[c as usize] = id;
         }
         self.parents.push(u32::MAX);
-        // What is published is a leaf's text or a node's label, so a mere alias gives way to a node of that name.
+        // What is published is a leaf's text or a node's label, so a mere alias gives way to a node
+        // of that name.
         if self.labels.get(&label).is_none_or(|&other| self.node_label(other) != label) {
             self.labels.insert(label.clone(), id);
         }
-        self.nodes.push(Node { label, run: Run::new(start as u32, end as u32 - 1), children, height });
+        self.nodes.push(Node {
+            label,
+            run: Run::new(start as u32, end as u32 - 1),
+            children,
+            height,
+        });
         id
     }
 
-    /// Refuses values that are written like a group of values (`*`, `13***`): a published label has one meaning.
-    pub(crate) fn unambiguous(self, of: &str) -> Result<Taxonomy, Problems> {
+    /// Refuses values that are written like a group of values (`*`, `13***`): a published label has
+    /// one meaning.
+    pub(crate) fn unambiguous(self, of: &str) -> Result<Taxonomy, Failures> {
         let id = |i: usize| (self.leaves.len() + i) as u32;
         let nodes = (0..self.nodes.len()).map(|i| (&self.nodes[i].label, id(i)));
         let aliases = self.aliases.iter().map(|(&(_, id), label)| (label, id));
         if nodes.chain(aliases).any(|(label, id)| self.labels.get(label) != Some(&id)) {
-            let problem = Problem::new(format!("{of} has a value that is written like a group of values, such as `*`"));
-            return Err(problem.hint("rename it, or list it under `missing`").into());
+            return Err(written_like_a_group(of).into());
         }
         Ok(self)
     }
@@ -628,12 +679,18 @@ mod tests {
     #[test]
     fn intervals_nest_and_have_open_ends() {
         let widths = ["5", "10"].iter().filter_map(|w| Decimal::parse(w)).collect();
-        let rule = Intervals { widths, low: Decimal::parse("20"), high: Decimal::parse("90"), unit: Unit::Finest };
+        let rule = Intervals {
+            widths,
+            low: Decimal::parse("20"),
+            high: Decimal::parse("90"),
+            unit: Unit::Finest,
+        };
         let ages = ["22", "17", "29", "90", "91", "24"];
         let t = Taxonomy::generate(&Rule::Intervals(rule.clone()), "age", &ages, true).unwrap();
         assert_eq!(t.leaves(), 5, "below 20, two cells, above 90, missing");
-        let shown =
-            |text: &str, level: usize| t.shown_at(level).label(t.at_level(t.find(text).unwrap(), level)).into_owned();
+        let shown = |text: &str, level: usize| {
+            t.shown_at(level).label(t.at_level(t.find(text).unwrap(), level)).into_owned()
+        };
         assert_eq!(shown("22", 0), "[20, 25)");
         assert_eq!(shown("22", 1), "[20, 30)");
         assert_eq!((shown("17", 0), shown("17", 1)), ("<20".into(), "<20".into()));

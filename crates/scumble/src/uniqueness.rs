@@ -1,23 +1,28 @@
 //! How many people are unique in a population, estimated from a release that is a sample of it.
 //!
-//! A record alone in its class matters if the person is alone in the population too. Given are the number S_j of classes
-//! of each size j, n = Σ j·S_j records in u = Σ S_j classes, and the size N of the population; π = n/N. The release is
-//! taken for a simple random sample. Every estimator assumes a shape of the population, so the figures are statistics,
-//! not guarantees: with small π those of Zayatz and SNB are often far too high.
+//! A record alone in its class matters if the person is alone in the population too. Given are the
+//! number S_j of classes of each size j, n = Σ j·S_j records in u = Σ S_j classes, and the size N
+//! of the population; π = n/N. The release is taken for a simple random sample. Every estimator
+//! assumes a shape of the population, so the figures are statistics, not guarantees: with small π
+//! those of Zayatz and SNB are often far too high.
 //!
-//! - **Zayatz** (1991): classes of the population have the sizes of those of the sample. A class of j people shows one
-//!   record with the hypergeometric probability h(j) = j·C(N−j, n−1)/C(N, n), so that a record alone in the sample is
-//!   alone in the population with probability S₁·h(1)/Σ S_j·h(j).
-//! - **Pitman** (Pitman 1996, Hoshino 2001): people come to old or new classes by Pitman's sampling formula with parameters
-//!   θ > 0 and 0 < α < 1, estimated by maximum likelihood. In the population
-//!   E S₁ = N·(θ+α)(θ+α+1)…(θ+α+N−2) / (θ+1)(θ+2)…(θ+N−1).
-//! - **SNB**, slide negative binomial (Chen and Keller-McNulty 1998): the number K of classes of the population is
-//!   estimated by Shlosser's formula K = u + S₁·Σ(1−π)^i·S_i / Σ i·π(1−π)^(i−1)·S_i, and the sizes less one are negative
-//!   binomial, with parameters such that u classes and S₁ uniques are expected in the sample.
-//! - **Dankar** (Dankar, El Emam, Neisa and Roffey 2012): Pitman if π ≤ 0.1, otherwise the lower of Zayatz and SNB.
+//! - **Zayatz** (1991): classes of the population have the sizes of those of the sample. A class of
+//!   j people shows one record with the hypergeometric probability h(j) = j·C(N−j, n−1)/C(N, n), so
+//!   that a record alone in the sample is alone in the population with probability S₁·h(1)/Σ
+//!   S_j·h(j).
+//! - **Pitman** (Pitman 1996, Hoshino 2001): people come to old or new classes by Pitman's sampling
+//!   formula with parameters θ > 0 and 0 < α < 1, estimated by maximum likelihood. In the
+//!   population E S₁ = N·(θ+α)(θ+α+1)…(θ+α+N−2) / (θ+1)(θ+2)…(θ+N−1).
+//! - **SNB**, slide negative binomial (Chen and Keller-McNulty 1998): the number K of classes of
+//!   the population is estimated by Shlosser's formula K = u + S₁·Σ(1−π)^i·S_i / Σ
+//!   i·π(1−π)^(i−1)·S_i, and the sizes less one are negative binomial, with parameters such that u
+//!   classes and S₁ uniques are expected in the sample.
+//! - **Dankar** (Dankar, El Emam, Neisa and Roffey 2012): Pitman if π ≤ 0.1, otherwise the lower of
+//!   Zayatz and SNB.
 //!
-//! No record alone in its class means no estimated uniques, and there are never more of them, in proportion, than records
-//! alone in their class. If the release is the whole population they are counted, not estimated.
+//! No record alone in its class means no estimated uniques, and there are never more of them, in
+//! proportion, than records alone in their class. If the release is the whole population they are
+//! counted, not estimated.
 
 use std::collections::BTreeMap;
 
@@ -46,17 +51,20 @@ impl Estimator {
     }
 }
 
-/// The estimated share of the records whose people are alone in the population, which is also the share of such people.
-/// `sizes` has the number of classes of each size; a population smaller than the sample is the sample.
+/// The estimated share of the records whose people are alone in the population, which is also the
+/// share of such people. `sizes` has the number of classes of each size; a population smaller than
+/// the sample is the sample.
 pub fn unique_share(sizes: &BTreeMap<u64, u64>, population: u64, estimator: Estimator) -> f64 {
-    let sizes: Vec<(f64, f64)> = sizes.iter().map(|(&size, &classes)| (size as f64, classes as f64)).collect();
+    let sizes: Vec<(f64, f64)> =
+        sizes.iter().map(|(&size, &classes)| (size as f64, classes as f64)).collect();
     let alone = sizes.iter().find(|(size, _)| *size == 1.0).map_or(0.0, |(_, classes)| *classes);
     let records: f64 = sizes.iter().map(|(size, classes)| size * classes).sum();
     let classes: f64 = sizes.iter().map(|(_, classes)| classes).sum();
     if alone == 0.0 {
         return 0.0;
     }
-    let sample = Sample { sizes, alone, records, classes, population: (population as f64).max(records) };
+    let sample =
+        Sample { sizes, alone, records, classes, population: (population as f64).max(records) };
     let most = alone / records;
     if sample.population == records {
         return most;
@@ -107,10 +115,12 @@ impl Sample {
             return all; // nothing in the sample tells of a second person of any class
         }
         let likeliest_theta = |alpha: f64| {
-            let within: f64 = self.sizes.iter().map(|&(size, k)| k * ln_rising(1.0 - alpha, size - 1.0)).sum();
+            let within: f64 =
+                self.sizes.iter().map(|&(size, k)| k * ln_rising(1.0 - alpha, size - 1.0)).sum();
             let likelihood = |ln_theta: f64| {
                 let theta = ln_theta.exp();
-                (u - 1.0) * alpha.ln() + ln_rising(theta / alpha + 1.0, u - 1.0) - ln_rising(theta + 1.0, n - 1.0)
+                (u - 1.0) * alpha.ln() + ln_rising(theta / alpha + 1.0, u - 1.0)
+                    - ln_rising(theta + 1.0, n - 1.0)
                     + within
             };
             highest(likelihood, 1e-3f64.ln(), (4.0 * n * n + 10.0).ln(), 60)
@@ -126,8 +136,9 @@ impl Sample {
         let unseen: f64 = self.sizes.iter().map(|&(i, k)| q.powf(i) * k).sum();
         let seen_once: f64 = self.sizes.iter().map(|&(i, k)| i * p * q.powf(i - 1.0) * k).sum();
         let all = u + self.alone * unseen / seen_once;
-        // With sizes 1 + NB(α, β): the chance that a class is not seen is q·A, A = ((1 − β)/(1 − βq))^α, and that it is
-        // seen once p·A·(1 + c), c = αβq/(1 − βq). Both are given; c falls from −ln A·q/p to 0 as β rises from 0 to 1.
+        // With sizes 1 + NB(α, β): the chance that a class is not seen is q·A, A = ((1 − β)/(1 −
+        // βq))^α, and that it is seen once p·A·(1 + c), c = αβq/(1 − βq). Both are given; c falls
+        // from −ln A·q/p to 0 as β rises from 0 to 1.
         let a = (1.0 - u / all) / q;
         if a >= 1.0 {
             return all;
@@ -143,7 +154,11 @@ impl Sample {
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..100 {
             let beta = f64::midpoint(low, high);
-            if beta < 1.0 && alpha(beta) * beta * q / (1.0 - beta * q) > c { low = beta } else { high = beta }
+            if beta < 1.0 && alpha(beta) * beta * q / (1.0 - beta * q) > c {
+                low = beta
+            } else {
+                high = beta
+            }
         }
         let beta = f64::midpoint(low, high);
         if beta < 1.0 { all * (alpha(beta) * (-beta).ln_1p()).exp() } else { all * a }
@@ -220,13 +235,14 @@ mod tests {
         (0..50_000).map(|_| person(rng)).collect()
     }
 
-    /// The bands are what is claimed: Pitman within 30 % of the truth in samples from 5 % on, all within 40 % in half of the
-    /// population.
+    /// The bands are what is claimed: Pitman within 30 % of the truth in samples from 5 % on, all
+    /// within 40 % in half of the population.
     #[test]
     fn estimates_are_near_the_truth() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut people = city(&mut rng);
-        let truth = *sizes(&people).get(&1).expect("somebody is unique") as f64 / people.len() as f64;
+        let truth =
+            *sizes(&people).get(&1).expect("somebody is unique") as f64 / people.len() as f64;
         people.shuffle(&mut rng);
         let at = |fraction: f64, estimator| {
             let sample = sizes(&people[..(people.len() as f64 * fraction) as usize]);
@@ -242,7 +258,10 @@ mod tests {
             assert!((at(1.0, estimator) - 1.0).abs() < 1e-12, "{name} counts the whole population");
         }
         assert_eq!(at(0.05, Estimator::Dankar), at(0.05, Estimator::Pitman));
-        assert_eq!(at(0.5, Estimator::Dankar), at(0.5, Estimator::Zayatz).min(at(0.5, Estimator::Snb)));
+        assert_eq!(
+            at(0.5, Estimator::Dankar),
+            at(0.5, Estimator::Zayatz).min(at(0.5, Estimator::Snb))
+        );
     }
 
     #[test]
@@ -251,7 +270,11 @@ mod tests {
             assert_eq!(unique_share(&BTreeMap::from([(2, 5), (7, 1)]), 1000, estimator), 0.0);
             assert_eq!(unique_share(&BTreeMap::new(), 1000, estimator), 0.0);
             assert_eq!(unique_share(&BTreeMap::from([(1, 3), (2, 1)]), 2, estimator), 3.0 / 5.0);
-            for sizes in [BTreeMap::from([(1, 1)]), BTreeMap::from([(1, 40)]), BTreeMap::from([(1, 1), (900, 1)])] {
+            for sizes in [
+                BTreeMap::from([(1, 1)]),
+                BTreeMap::from([(1, 40)]),
+                BTreeMap::from([(1, 1), (900, 1)]),
+            ] {
                 for population in [1, 41, 1000, 1 << 40] {
                     let share = unique_share(&sizes, population, estimator);
                     assert!((0.0..=1.0).contains(&share), "{share} of {sizes:?} in {population}");

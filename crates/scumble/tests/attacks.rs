@@ -1,4 +1,5 @@
-//! Attacks against slow twins, brute force on small random releases, and on the worked examples of the literature.
+//! Attacks against slow twins, brute force on small random releases, and on the worked examples of
+//! the literature.
 
 #[path = "attacks/background.rs"]
 mod background;

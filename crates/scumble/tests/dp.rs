@@ -1,4 +1,5 @@
-//! Differential privacy against slow twins: exact enumeration of samplers, brute-force composition, finite games.
+//! Differential privacy against slow twins: exact enumeration of samplers, brute-force composition,
+//! finite games.
 
 #[path = "dp/accounting.rs"]
 mod accounting;

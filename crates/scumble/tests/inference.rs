@@ -1,4 +1,5 @@
-//! The inference engine against enumeration on small random evidence, and on the worked examples of the literature.
+//! The inference engine against enumeration on small random evidence, and on the worked examples of
+//! the literature.
 
 #[path = "inference/entropy.rs"]
 mod entropy;

@@ -1,5 +1,6 @@
-//! The laws that the traits state, run over the whole catalogue: a new model or algorithm is covered as soon as it is
-//! mounted. What a law needs to know about a method is computed again here, slowly and by other means (`naive`).
+//! The laws that the traits state, run over the whole catalogue: a new model or algorithm is
+//! covered as soon as it is mounted. What a law needs to know about a method is computed again
+//! here, slowly and by other means (`naive`).
 
 mod laws {
     mod algorithms;

@@ -1,5 +1,6 @@
-//! Limits of parameters: at the largest values that the catalogue accepts, everything in it runs on a small table, and the
-//! process stays small. A test binary of its own, because its peak of memory is measured.
+//! Limits of parameters: at the largest values that the catalogue accepts, everything in it runs on
+//! a small table, and the process stays small. A test binary of its own, because its peak of memory
+//! is measured.
 
 #[allow(dead_code)]
 #[path = "attacks/cases.rs"]
@@ -13,21 +14,22 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use scumble::attack::Attack;
-use scumble::catalogue::{
-    ALGORITHMS, ATTACKS, Entry, FREEFORM, Kind, MINIMALITY, MODELS, PEOPLE, Parameter, Parameters, STATISTICS,
-};
+use scumble::attack::{Attack, on_releases};
+use scumble::catalogue::{ALGORITHMS, ATTACKS, Entry, Kind, MODELS, PEOPLE, Parameter, Parameters};
 use scumble::publish::{judge, make};
 use scumble::release::Release;
 use std::collections::BTreeMap;
 
-/// Bytes that the process may have used at its peak: far more than small tables need, far less than a machine has.
+/// Bytes that the process may have used at its peak: far more than small tables need, far less than
+/// a machine has.
 const PEAK: u64 = 1 << 30;
 
 /// Panics if the process ever used more than [`PEAK`], as far as the system tells.
 fn stayed_small(after: &str) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
     assert!(peak.is_none_or(|kilobytes: u64| kilobytes * 1024 < PEAK), "{after}: {peak:?} kB");
 }
 
@@ -35,13 +37,12 @@ fn stayed_small(after: &str) {
 fn lists() -> Vec<(&'static str, &'static [Parameter])> {
     let models = MODELS.iter().map(|e| (e.name, e.parameters));
     let algorithms = ALGORITHMS.iter().map(|e| (e.name, e.parameters));
-    let attacks = ATTACKS.iter().map(|e| (e.name, e.parameters));
-    let others = [(MINIMALITY.name, MINIMALITY.parameters), (FREEFORM.name, FREEFORM.parameters)];
-    let statistics = STATISTICS.iter().map(|e| (e.name, e.parameters));
-    models.chain(algorithms).chain(attacks).chain(statistics).chain(others).collect()
+    let attacks = ATTACKS.iter().map(|e| (e.name(), e.parameters()));
+    models.chain(algorithms).chain(attacks).collect()
 }
 
-/// Every combination of choices, with counts and numbers as large, and with numbers as small, as the catalogue accepts.
+/// Every combination of choices, with counts and numbers as large, and with numbers as small, as
+/// the catalogue accepts.
 fn extremes(list: &'static [Parameter]) -> Vec<BTreeMap<String, String>> {
     let mut all = Vec::new();
     for number in ["0.000000000000000001", "999999999999999999"] {
@@ -51,7 +52,9 @@ fn extremes(list: &'static [Parameter]) -> Vec<BTreeMap<String, String>> {
                     Kind::Count(_, most) => most.to_string(),
                     Kind::Number(least, most) => {
                         let fits = Some(number).filter(|n| p.kind.parse(n).is_some());
-                        fits.or(most.filter(|_| number.starts_with('9'))).unwrap_or(least).to_owned()
+                        fits.or(most.filter(|_| number.starts_with('9')))
+                            .unwrap_or(least)
+                            .to_owned()
                     }
                     _ => continue,
                 };
@@ -81,7 +84,10 @@ fn counts_beyond_their_limit_are_refused_with_the_limit() {
                 assert_eq!(p.kind.parse(&text), None, "{name}: {} = {text}", p.name);
                 let given = list.iter().map(|p| (p.name.to_owned(), text.clone())).collect();
                 let problems = Parameters::read(name, list, &given).expect_err("too large");
-                assert!(problems.iter().any(|p| p.message.contains(&format!("to {most}"))), "{problems:?}");
+                assert!(
+                    problems.iter().any(|p| p.message.contains(&format!("to {most}"))),
+                    "{problems:?}"
+                );
             }
         }
     }
@@ -99,7 +105,8 @@ fn models_at_their_limits_judge_small_releases() {
         let nothing = Release { classes: Vec::new(), ..release.clone() };
         for entry in MODELS {
             for given in extremes(entry.parameters) {
-                let parameters = Parameters::read(entry.name, entry.parameters, &given).expect("within the limits");
+                let parameters = Parameters::read(entry.name, entry.parameters, &given)
+                    .expect("within the limits");
                 // What makes no sense together is refused; what is built must be able to judge.
                 let Ok(model) = (entry.build)(&parameters) else { continue };
                 let requirement = [required(entry, parameters, model, 0, None, &table)];
@@ -131,7 +138,7 @@ fn attacks_at_their_limits_run_on_small_releases() {
     let people = attacks::people(&mut ChaCha8Rng::seed_from_u64(3), 3, 4, 3);
     let register = attacks::register(&people);
     for release in [attacks::generalized(&people), attacks::anatomized(&people)] {
-        for entry in ATTACKS {
+        for entry in on_releases() {
             for given in extremes(entry.parameters) {
                 run(entry, &given, &attacks::scene(release.clone(), Some(&register)));
                 stayed_small(entry.name);
@@ -140,14 +147,21 @@ fn attacks_at_their_limits_run_on_small_releases() {
     }
 }
 
-fn run(entry: &Entry<Box<dyn Attack>>, given: &BTreeMap<String, String>, scene: &scumble::attack::Scene) {
+fn run(
+    entry: &Entry<Box<dyn Attack>>,
+    given: &BTreeMap<String, String>,
+    scene: &scumble::attack::Scene,
+) {
     // A register is another file; there is none here.
     let given = given.iter().filter(|(name, _)| {
-        entry.parameters.iter().all(|p| p.name != name.as_str() || !matches!(p.kind, Kind::Register))
+        entry
+            .parameters
+            .iter()
+            .all(|p| p.name != name.as_str() || !matches!(p.kind, Kind::Register))
     });
     let given = given.map(|(name, text)| (name.clone(), text.clone())).collect();
     let Ok(parameters) = Parameters::read(entry.name, entry.parameters, &given) else { return };
     if let Ok(attack) = (entry.build)(&parameters) {
-        let _ = attack.run(scene, &|_, _| ());
+        let _ = attack.run(scene, &|_, _| true);
     }
 }

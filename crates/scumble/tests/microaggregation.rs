@@ -1,6 +1,6 @@
-//! The figures of the microaggregation literature: 100 · SSE/SST of the reference sets Census (1080 × 13) and Tarragona
-//! (834 × 13). The data are not part of the project; without them (`SCUMBLE_DATA`, or `shared/data` beside the
-//! repository) nothing is tested.
+//! The figures of the microaggregation literature: 100 · SSE/SST of the reference sets Census (1080
+//! × 13) and Tarragona (834 × 13). The data are not part of the project; without them
+//! (`SCUMBLE_DATA`, or `shared/data` beside the repository) nothing is tested.
 
 use data::{encoded, model, publish};
 use scumble::catalogue::METRICS;
@@ -31,8 +31,9 @@ fn loss(table: &Table, method: &str, k: u64) -> f64 {
     100.0 * (metric.measure)(&subject).expect("numbers")
 }
 
-/// The figures that are printed for MDAV, and one for "best" that is not to be exceeded: about three per cent above what
-/// it reaches with the least effort, and in every case below the best figure printed for a heuristic of its time.
+/// The figures that are printed for MDAV, and one for "best" that is not to be exceeded: about
+/// three per cent above what it reaches with the least effort, and in every case below the best
+/// figure printed for a heuristic of its time.
 fn figures(file: &str, expected: [(u64, f64, f64); 3]) {
     let Some(table) = reference(file) else { return };
     for (k, mdav, most) in expected {

@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use scumble::attack::statistics::{Disclosure, Finding, Kind, Line, People, Statistic, averaging, differencing, read};
+use scumble::attack::statistics::{
+    Disclosure, Finding, Kind, Line, People, Statistic, averaging, differencing, read,
+};
 use scumble::exact::{Ratio, Rational};
 use scumble::register::{Register, RegisterColumn};
 use std::collections::BTreeSet;
@@ -12,7 +14,13 @@ fn names(people: impl IntoIterator<Item = u32>) -> String {
     people.into_iter().map(|p| format!("p{p}")).collect::<Vec<_>>().join(" ")
 }
 
-fn line<'a>(number: usize, statistic: &'a str, of: &'a str, over: &'a str, value: &'a str) -> Line<'a> {
+fn line<'a>(
+    number: usize,
+    statistic: &'a str,
+    of: &'a str,
+    over: &'a str,
+    value: &'a str,
+) -> Line<'a> {
     Line { number, statistic, of, over, value, ..Line::default() }
 }
 
@@ -29,7 +37,10 @@ fn number(text: &str) -> Rational {
 #[test]
 fn two_means_give_the_income_of_the_one_who_is_left() {
     let (all, but_one) = (names(1..=50), names(1..=49));
-    let published = statistics(&[line(2, "mean", "income", &all, "732"), line(3, "mean", "income", &but_one, "728")]);
+    let published = statistics(&[
+        line(2, "mean", "income", &all, "732"),
+        line(3, "mean", "income", &but_one, "728"),
+    ]);
     let found = differencing(&published, 5).unwrap().disclosures;
     let [one] = &found[..] else { panic!("{found:?}") };
     assert_eq!((one.people.as_slice(), one.finding), (&[49][..], Finding::Value));
@@ -37,16 +48,21 @@ fn two_means_give_the_income_of_the_one_who_is_left() {
     assert_eq!((&one.value, one.within.to_string().as_str()), (&number("928"), "49.5"));
     // Not rounded at all.
     let exact = [("732", &all), ("728", &but_one)];
-    let exact = exact.map(|(value, over)| Line { unit: "0", ..line(1, "mean", "income", over, value) });
+    let exact =
+        exact.map(|(value, over)| Line { unit: "0", ..line(1, "mean", "income", over, value) });
     let one = &differencing(&statistics(&exact), 5).unwrap().disclosures[0];
     assert!(one.value == number("928") && one.within.is_zero() && one.deviation == 0.0);
     // The noises 3.4 and −1.2 of the example, here as standard deviations.
     let noisy = [("735.4", "3.4", &all), ("726.8", "1.2", &but_one)];
-    let noisy = noisy.map(|(value, noise, over)| Line { noise, ..line(1, "mean", "income", over, value) });
+    let noisy =
+        noisy.map(|(value, noise, over)| Line { noise, ..line(1, "mean", "income", over, value) });
     let one = &differencing(&statistics(&noisy), 5).unwrap().disclosures[0];
     assert_eq!(one.value.to_string(), "1156.8");
     let error = one.value.minus(&number("928"));
-    assert_eq!(error, number("50").times(&number("34/10")).plus(&number("49").times(&number("12/10"))));
+    assert_eq!(
+        error,
+        number("50").times(&number("34/10")).plus(&number("49").times(&number("12/10")))
+    );
     assert_eq!(error.to_string(), "228.8");
     assert!((one.deviation - (170f64.powi(2) + 58.8f64.powi(2)).sqrt()).abs() < 1e-9);
 }
@@ -58,7 +74,9 @@ fn in_row_space(rows: &[Vec<i64>], vector: &[i64]) -> bool {
             rows.iter().map(|r| r.iter().map(|&x| Rational::whole(x)).collect()).collect();
         let mut rank = 0;
         for column in 0..vector.len() {
-            let Some(pivot) = (rank..rows.len()).find(|&i| !rows[i][column].is_zero()) else { continue };
+            let Some(pivot) = (rank..rows.len()).find(|&i| !rows[i][column].is_zero()) else {
+                continue;
+            };
             rows.swap(rank, pivot);
             let row = rows[rank].clone();
             for other in &mut rows[rank + 1..] {
@@ -82,7 +100,8 @@ fn random_system(random: &mut ChaCha8Rng) -> (usize, Vec<Vec<u32>>, Vec<i64>) {
     let people = random.random_range(1..=8usize);
     let sets = (0..random.random_range(1..=8)).map(|_| {
         let density = random.random_range(0.3..0.9);
-        let mut set: Vec<u32> = (0..people as u32).filter(|_| random.random_bool(density)).collect();
+        let mut set: Vec<u32> =
+            (0..people as u32).filter(|_| random.random_bool(density)).collect();
         if set.is_empty() {
             set.push(random.random_range(0..people as u32));
         }
@@ -117,29 +136,42 @@ fn determined_people_and_sets_are_those_of_linear_algebra() {
     for round in 0..1500 {
         let (people, sets, values) = random_system(&mut random);
         let rows: Vec<Vec<i64>> = sets.iter().map(|set| indicator(set, people)).collect();
-        let published: Vec<Statistic> =
-            sets.iter().map(|set| sum_statistic(set, Rational::whole(total(&values, set)))).collect();
+        let published: Vec<Statistic> = sets
+            .iter()
+            .map(|set| sum_statistic(set, Rational::whole(total(&values, set))))
+            .collect();
         let threshold = random.random_range(2..=5);
         let found = differencing(&published, threshold).unwrap().disclosures;
         for d in &found {
             assert_eq!(d.value, Rational::whole(total(&values, &d.people)), "round {round}");
-            let times = |s: usize| d.terms.iter().find(|t| t.statistic == s).map_or(number("0"), |t| t.times.clone());
-            let sum = |p: usize| {
-                (0..rows.len()).fold(number("0"), |x, s| x.plus(&times(s).times(&Rational::whole(rows[s][p]))))
+            let times = |s: usize| {
+                d.terms.iter().find(|t| t.statistic == s).map_or(number("0"), |t| t.times.clone())
             };
-            assert!((0..people).all(|p| sum(p) == Rational::whole(d.people.contains(&(p as u32)) as i64)));
+            let sum = |p: usize| {
+                (0..rows.len())
+                    .fold(number("0"), |x, s| x.plus(&times(s).times(&Rational::whole(rows[s][p]))))
+            };
+            assert!(
+                (0..people)
+                    .all(|p| sum(p) == Rational::whole(d.people.contains(&(p as u32)) as i64))
+            );
         }
         let told: BTreeSet<Vec<u32>> = found.into_iter().map(|d| d.people).collect();
         let determined = |set: &[u32]| in_row_space(&rows, &indicator(set, people));
         let single: Vec<u32> = (0..people as u32).filter(|&p| determined(&[p])).collect();
         alone += single.len();
         for p in 0..people as u32 {
-            assert_eq!(told.contains(&vec![p]), single.contains(&p), "round {round}, person {p}: {sets:?}");
+            assert_eq!(
+                told.contains(&vec![p]),
+                single.contains(&p),
+                "round {round}, person {p}: {sets:?}"
+            );
         }
         // Sets that are determined, hold nobody who is and no smaller such set.
         let mut least: Vec<Vec<u32>> = Vec::new();
-        let mut subsets: Vec<Vec<u32>> =
-            (1u32..1 << people).map(|m| (0..people as u32).filter(|p| m >> p & 1 == 1).collect()).collect();
+        let mut subsets: Vec<Vec<u32>> = (1u32..1 << people)
+            .map(|m| (0..people as u32).filter(|p| m >> p & 1 == 1).collect())
+            .collect();
         subsets.sort_by_key(Vec::len);
         for set in subsets.into_iter().filter(|s| s.len() > 1 && (s.len() as u64) < threshold) {
             let smaller = least.iter().any(|l| l.iter().all(|p| set.contains(p)));
@@ -179,7 +211,8 @@ fn what_rounding_leaves_holds_the_truth() {
             Statistic { kind, unit: Rational::whole(unit), ..sum_statistic(set, value) }
         });
         let published: Vec<Statistic> = published.collect();
-        for d in differencing(&published, 4).expect("rounded values do not contradict").disclosures {
+        for d in differencing(&published, 4).expect("rounded values do not contradict").disclosures
+        {
             let truth = Rational::whole(total(&values, &d.people));
             assert!(d.value.minus(&truth).magnitude() <= d.within, "{d:?} {truth}");
             found += 1;
@@ -198,9 +231,15 @@ fn many_counts_reconstruct_a_column() {
         let count = set.iter().filter(|&&p| ill[p as usize]).count();
         Statistic { kind: Kind::Count, ..sum_statistic(&set, Rational::whole(count)) }
     };
-    let sets: Vec<Vec<u32>> = (0..90).map(|_| (0..people).filter(|_| random.random_bool(0.5)).collect()).collect();
+    let sets: Vec<Vec<u32>> =
+        (0..90).map(|_| (0..people).filter(|_| random.random_bool(0.5)).collect()).collect();
     let told = |published: &[Statistic]| -> Vec<Disclosure> {
-        differencing(published, 5).unwrap().disclosures.into_iter().filter(|d| d.people.len() == 1).collect()
+        differencing(published, 5)
+            .unwrap()
+            .disclosures
+            .into_iter()
+            .filter(|d| d.people.len() == 1)
+            .collect()
     };
     let published: Vec<Statistic> = sets.into_iter().map(statistic).collect();
     let found = told(&published);
@@ -251,7 +290,10 @@ fn counts_tell_when_few_or_all_are_counted() {
     ];
     assert_eq!(shown, expected);
     let figure = |name: &str| found.figures.iter().find(|f| f.name == name).map(|f| f.value);
-    assert_eq!((figure("determined"), figure("small_counts"), figure("people")), (Some(3.0), Some(2.0), Some(40.0)));
+    assert_eq!(
+        (figure("determined"), figure("small_counts"), figure("people")),
+        (Some(3.0), Some(2.0), Some(40.0))
+    );
 }
 
 fn register() -> Register {
@@ -280,8 +322,10 @@ fn conditions_are_looked_up_in_a_register() {
     let published = read(&lines, Some(&mut people)).unwrap();
     assert_eq!(published[1].people, [0, 1]);
     let found = differencing(&published, 2).unwrap().disclosures;
-    let told: Vec<String> =
-        found.iter().map(|d| format!("{}: {}", people.label(d.people[0]), d.formula(&published))).collect();
+    let told: Vec<String> = found
+        .iter()
+        .map(|d| format!("{}: {}", people.label(d.people[0]), d.formula(&published)))
+        .collect();
     let cid = "Cid: −3 · 50 + 230 = 80";
     assert!(told.contains(&"Dee: 3 · 50 − 2 · 40 = 70".into()) && told.len() == 4, "{told:?}");
     assert!(told.contains(&cid.replace("−3 · 50 + 230", "230 − 3 · 50")), "{told:?}");
@@ -289,12 +333,17 @@ fn conditions_are_looked_up_in_a_register() {
 
 #[test]
 fn what_is_wrong_is_said_with_its_line() {
-    let told = |line: Line<'_>, people: Option<&mut People>| read(&[line], people).unwrap_err().to_string();
+    let told = |line: Line<'_>, people: Option<&mut People>| {
+        read(&[line], people).unwrap_err().to_string()
+    };
     let good = line(7, "mean", "income", "job = Engineer", "50");
     let mut rows = People::of_register(register(), None).unwrap();
     let mut named = People::of_register(register(), Some("name")).unwrap();
     for (wrong, expected) in [
-        (Line { statistic: "median", ..good }, "line 7: `median` is no statistic\n  hint: did you mean `mean`?"),
+        (
+            Line { statistic: "median", ..good },
+            "line 7: `median` is no statistic\n  hint: did you mean `mean`?",
+        ),
         (Line { of: " ", ..good }, "line 7: it is not said what the mean is of"),
         (Line { value: "1,5", ..good }, "line 7: the value `1,5` is no number"),
         (Line { noise: "-1", ..good }, "line 7: `-1` in column `noise` is no number"),
@@ -314,8 +363,10 @@ fn what_is_wrong_is_said_with_its_line() {
         let text = told(wrong, Some(&mut named));
         assert!(text.starts_with(expected) && text.contains("hint: "), "{text}");
     }
-    assert!(told(Line { over: "Bob", ..good }, Some(&mut rows)).contains("--name COLUMN"));
-    assert!(told(good, Some(&mut People::named())).contains("--register FILE"));
+    let text = told(Line { over: "Bob", ..good }, Some(&mut rows));
+    assert!(text.contains("say which column does with"), "{text}");
+    let text = told(good, Some(&mut People::named()));
+    assert!(text.contains("give the people with"), "{text}");
     assert!(read(&[], None).is_err());
     let contradiction = statistics(&[
         line(2, "sum", "x", "a b", "10"),
@@ -329,13 +380,19 @@ fn what_is_wrong_is_said_with_its_line() {
 
 #[test]
 fn fresh_noise_averages_out() {
-    let noisy =
-        |number: usize, value: &'static str| Line { noise: "4", ..line(number, "count", "HIV", "ward = 3", value) };
-    let mut lines: Vec<Line<'_>> = ["18.5", "25.1", "20.2", "16.2"].iter().zip(2..).map(|(v, n)| noisy(n, v)).collect();
+    let noisy = |number: usize, value: &'static str| Line {
+        noise: "4",
+        ..line(number, "count", "HIV", "ward = 3", value)
+    };
+    let mut lines: Vec<Line<'_>> =
+        ["18.5", "25.1", "20.2", "16.2"].iter().zip(2..).map(|(v, n)| noisy(n, v)).collect();
     lines[1].over = " ward   =  3";
     lines.extend(["7", "7"].iter().zip(6..).map(|(v, n)| line(n, "mean", "age", "b a", v)));
     lines.extend(
-        ["7.0", "7.4", "6.6"].iter().zip(8..).map(|(v, n)| line(n, "mean", "height", ["a b", "b a"][n % 2], v)),
+        ["7.0", "7.4", "6.6"]
+            .iter()
+            .zip(8..)
+            .map(|(v, n)| line(n, "mean", "height", ["a b", "b a"][n % 2], v)),
     );
     let published = read(&lines, None).unwrap();
     let (averages, figures) = averaging(&published);
@@ -345,10 +402,16 @@ fn fresh_noise_averages_out() {
     assert!((ward.interval.0 - 16.08).abs() < 0.001 && (ward.interval.1 - 23.92).abs() < 0.001);
     // 1.96 · 4 / √n ≤ ½.
     assert_eq!((ward.needed, ward.is_narrow()), (246, false));
-    assert!((height.estimate - 7.0).abs() < 1e-12 && (height.error - 0.4 / 3f64.sqrt()).abs() < 1e-9);
-    assert!((height.interval.1 - height.estimate - 4.303 * height.error).abs() < 1e-9 && !height.noise_known);
+    assert!(
+        (height.estimate - 7.0).abs() < 1e-12 && (height.error - 0.4 / 3f64.sqrt()).abs() < 1e-9
+    );
+    assert!(
+        (height.interval.1 - height.estimate - 4.303 * height.error).abs() < 1e-9
+            && !height.noise_known
+    );
     assert_eq!(figures.iter().find(|f| f.name == "repeated").map(|f| f.value), Some(2.0));
-    let precise = [("7", "0.1"), ("7.2", "0.2")].map(|(v, noise)| Line { noise, ..line(1, "sum", "x", "a", v) });
+    let precise = [("7", "0.1"), ("7.2", "0.2")]
+        .map(|(v, noise)| Line { noise, ..line(1, "sum", "x", "a", v) });
     let weighed = &averaging(&read(&precise, None).unwrap()).0[0];
     assert!((weighed.estimate - 7.04).abs() < 1e-12 && weighed.needed > 1);
     assert_eq!(published[0].noise, Some(Ratio::whole(4)));

@@ -2,8 +2,7 @@
 
 use super::value;
 use crate::show::{counted, number, table};
-use scumble_io::answer::Number;
-use scumble_io::statistics::{Attacked, Averaged, Disclosed};
+use scumble_publisher::answer::{Averaged, Disclosed, Finding, Number, StatisticsAttacked};
 use std::fmt::Write;
 
 /// How many findings of a kind a person reads; `--json` has all of them.
@@ -12,15 +11,19 @@ const LISTED: usize = 20;
 const NAMED: usize = 6;
 
 /// The answer.
-pub fn shown(a: &Attacked) -> String {
+pub fn shown(a: &StatisticsAttacked) -> String {
     let mut text = String::new();
     for outcome in &a.attacks {
         let _ = writeln!(text, "{}: {}\n", outcome.attack, a.statistics);
-        let rows: Vec<Vec<String>> =
-            outcome.told.iter().map(|f| vec![value(f), f.about.clone(), f.name.clone()]).collect();
+        let rows: Vec<Vec<String>> = outcome
+            .figures
+            .iter()
+            .map(|f| vec![value(f), f.about.clone(), f.name.clone()])
+            .collect();
         text.push_str(&table(&rows));
-        for kind in ["value", "everybody", "nobody", "small count"] {
-            let found: Vec<&Disclosed> = outcome.disclosures.iter().filter(|d| d.finding == kind).collect();
+        for kind in [Finding::Value, Finding::Everybody, Finding::Nobody, Finding::SmallCount] {
+            let found: Vec<&Disclosed> =
+                outcome.disclosures.iter().filter(|d| d.finding == kind).collect();
             text.push_str(&listed(&found, disclosed));
         }
         text.push_str(&listed(&outcome.averages.iter().collect::<Vec<_>>(), averaged));
@@ -34,7 +37,8 @@ pub fn shown(a: &Attacked) -> String {
 
 /// The first findings, and how many more there are.
 fn listed<T>(found: &[&T], tell: impl Fn(&T) -> String) -> String {
-    let mut text: String = found.iter().take(LISTED).map(|d| format!("\n  {}\n", tell(d))).collect();
+    let mut text: String =
+        found.iter().take(LISTED).map(|d| format!("\n  {}\n", tell(d))).collect();
     if found.len() > LISTED {
         let _ = writeln!(text, "\n  and {} more (`--json` lists them)", found.len() - LISTED);
     }
@@ -53,12 +57,18 @@ fn disclosed(d: &Disclosed) -> String {
     let lines: Vec<String> = d.lines.iter().map(usize::to_string).collect();
     let lines = format!("{} {}", if lines.len() == 1 { "line" } else { "lines" }, lines.join(", "));
     let told = match d.finding {
-        "value" if d.size == 1 => format!("{}: {} is {}", who(d), d.of, exactly(d)),
-        "value" => format!("{}: {} together is {}", who(d), d.of, exactly(d)),
-        "everybody" => format!("{}: {} for certain", who(d), d.of),
-        "nobody" => format!("{}: not {} for certain", who(d), d.of),
+        Finding::Value if d.size == 1 => format!("{}: {} is {}", who(d), d.of, exactly(d)),
+        Finding::Value => format!("{}: {} together is {}", who(d), d.of, exactly(d)),
+        Finding::Everybody => format!("{}: {} for certain", who(d), d.of),
+        Finding::Nobody => format!("{}: not {} for certain", who(d), d.of),
         _ if d.of.is_empty() => format!("{}: counted apart, {}", who(d), exactly(d)),
-        _ => format!("{}: {} of {} {}", who(d), exactly(d), counted(d.size, "person", "people"), d.of),
+        _ => format!(
+            "{}: {} of {} {}",
+            who(d),
+            exactly(d),
+            counted(d.size, "person", "people"),
+            d.of
+        ),
     };
     format!("{told}\n    {} ({lines})", d.formula)
 }
@@ -80,7 +90,11 @@ fn averaged(a: &Averaged) -> String {
     let noise = if a.noise_known { "" } else { ", its noise learnt from them" };
     let enough = match a.narrow {
         true => "enough to round to the true value".to_owned(),
-        false => format!("{} would tell it to half a unit of {}", counted(a.needed, "answer", "answers"), a.unit),
+        false => format!(
+            "{} would tell it to half a unit of {}",
+            counted(a.needed, "answer", "answers"),
+            a.unit
+        ),
     };
     format!(
         "{}{of} over {}: {:.4} from {}, standard error {:.4}{noise}\n    between {:.4} and {:.4} with 95 % confidence; {enough}",

@@ -15,10 +15,15 @@ fn answer(place: &Place, arguments: &[&str]) -> (Option<i32>, Value) {
     for attack in object.get_mut("attacks").and_then(Value::as_array_mut).into_iter().flatten() {
         attack.as_object_mut().expect("an attack").remove("top");
         // Somebody who was counted has no row.
-        for finding in attack.get_mut("findings").and_then(Value::as_array_mut).into_iter().flatten() {
+        for finding in
+            attack.get_mut("findings").and_then(Value::as_array_mut).into_iter().flatten()
+        {
             let text = finding.as_str().expect("a text");
             let (row, rest) = text.split_once(" of the register").unwrap_or(("", text));
-            *finding = Value::from(format!("{}{rest}", if row.contains("about ") { "about somebody" } else { row }));
+            *finding = Value::from(format!(
+                "{}{rest}",
+                if row.contains("about ") { "about somebody" } else { row }
+            ));
         }
     }
     (output.status.code(), json)
@@ -30,7 +35,10 @@ fn same(place: &Place, how: &[&str], arguments: &[&str]) {
     assert_eq!(mine, theirs, "{arguments:?}");
     assert_eq!(mine.0, Some(0), "{arguments:?}: {}", mine.1);
     let attacks = mine.1["attacks"].as_array().expect("attacks");
-    assert!(!attacks.is_empty() && attacks.iter().all(|a| !a["figures"].as_object().expect("figures").is_empty()));
+    assert!(
+        !attacks.is_empty()
+            && attacks.iter().all(|a| !a["figures"].as_array().expect("figures").is_empty())
+    );
 }
 
 /// Anatomy shows quasi-identifiers as they are, so k-anonymity cannot be asked.
@@ -44,7 +52,8 @@ fn anatomized(policy: String) -> String {
 fn hospitals(change: impl Fn(String) -> String) -> Place {
     let place = Place::hospital(500, |p| p);
     for file in ["policy.toml", "clinic.toml"] {
-        let policy = fs::read_to_string(place.path(file)).expect("a policy").replace("ledger = false\n", "");
+        let policy =
+            fs::read_to_string(place.path(file)).expect("a policy").replace("ledger = false\n", "");
         place.write(file, &change(format!("ledger = false\n{policy}")));
     }
     place.expect(0, &["publish", "policy.toml", "--seed", "1", "--to", "a"]);
@@ -52,7 +61,8 @@ fn hospitals(change: impl Fn(String) -> String) -> Place {
     place
 }
 
-/// Says of everybody in the register, which has some people several times, whether they are in the releases.
+/// Says of everybody in the register, which has some people several times, whether they are in the
+/// releases.
 fn with_members(place: &Place) {
     let register = fs::read_to_string(place.path("register.csv")).expect("a register");
     let mut lines = register.lines();
@@ -90,7 +100,8 @@ fn figures_are_the_same() {
 fn figures_of_anatomized_releases_are_the_same() {
     let place = hospitals(anatomized);
     with_members(&place);
-    // Whoever is in both hospitals was there on other days, which these releases show: so it is one hospital twice.
+    // Whoever is in both hospitals was there on other days, which these releases show: so it is one
+    // hospital twice.
     fs::remove_dir_all(place.path("b")).expect("a release");
     place.expect(0, &["publish", "policy.toml", "--seed", "2", "--to", "b"]);
     every_attack(&place, &DATAFUSION);
@@ -107,7 +118,11 @@ fn figures_are_the_same_on_a_cluster() {
 #[test]
 fn statements_are_about_people_who_are_counted() {
     let place = hospitals(|policy| policy);
-    to_parquet(&place.path("patients.csv"), &place.path("patients.parquet"), &["length_of_stay", "cost"]);
+    to_parquet(
+        &place.path("patients.csv"),
+        &place.path("patients.parquet"),
+        &["length_of_stay", "cost"],
+    );
     place.write("facts.txt", "sex = M: no O82 Caesarean delivery\n");
     let arguments = [
         "inference",
@@ -141,7 +156,10 @@ fn adult_is_attacked() {
     let Some(place) = adult() else { return };
     place.publish("a", &[]);
     let policy = fs::read_to_string(place.path("policy.toml")).expect("a policy");
-    place.write("policy.toml", &policy.replace("name = \"mondrian\"", "name = \"mondrian\"\npartition = \"relaxed\""));
+    place.write(
+        "policy.toml",
+        &policy.replace("name = \"mondrian\"", "name = \"mondrian\"\npartition = \"relaxed\""),
+    );
     place.publish("b", &[]);
     let source = policy.lines().next().and_then(|l| l.split('"').nth(1)).expect("a source");
     let arguments = ["--release", "a", "--release", "b", "--truth", source];
@@ -158,10 +176,15 @@ fn single_persons_are_refused_before_anything_is_read() {
         assert!(!text.contains("distinct rows:") && !text.contains("records, about"), "{text}");
     };
     let truth = ["--truth", "patients.csv"];
-    for option in [&["--name", "ssn"][..], &["--people", "all.csv"], &["--top", "3"], &["--show-values"]] {
+    for option in
+        [&["--name", "ssn"][..], &["--people", "all.csv"], &["--top", "3"], &["--show-values"]]
+    {
         refuses(&[&truth, option].concat(), &format!("or leave out `{}`", option[0]));
     }
-    refuses(&["--register", "register.csv", "--truth", "patients.csv"], "the engine does not know who is who");
+    refuses(
+        &["--register", "register.csv", "--truth", "patients.csv"],
+        "the engine does not know who is who",
+    );
     let text = place.expect(2, &["attack", "--policy", "policy.toml", "--engine", "datafusion"]);
     assert!(text.contains("leave out `--engine` and `--cluster`"), "{text}");
     let text = place.expect(2, &["attack", "--statistics", "none.csv", "--engine", "datafusion"]);
@@ -171,8 +194,12 @@ fn single_persons_are_refused_before_anything_is_read() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let place = hospitals(|policy| policy);
-    let attack = ["attack", "intersection", "--release", "a", "--release", "b", "--truth", "patients.csv"];
+    let attack =
+        ["attack", "intersection", "--release", "a", "--release", "b", "--truth", "patients.csv"];
     let text = place.expect(2, &[&attack[..], &DATAFUSION, &["--rows-at-once", "700"]].concat());
     assert!(text.contains("`patients.csv`: 500 records, about"), "{text}");
-    assert!(text.contains("distinct rows, which need about") && text.contains("give `--memory"), "{text}");
+    assert!(
+        text.contains("distinct rows, which need about") && text.contains("give `--memory"),
+        "{text}"
+    );
 }

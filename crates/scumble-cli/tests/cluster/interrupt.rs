@@ -10,14 +10,18 @@ impl Cluster {
     /// The jobs that the scheduler has had, in their order.
     fn jobs(&self) -> Vec<String> {
         let log = fs::read_to_string(self.folder.path().join("scheduler.log")).expect("a log");
-        let job = |line: &str| Some(line.split_once("Job submitted: [")?.1.split_once(']')?.0.to_owned());
+        let job =
+            |line: &str| Some(line.split_once("Job submitted: [")?.1.split_once(']')?.0.to_owned());
         log.lines().filter_map(job).collect()
     }
 
     /// What the scheduler says of a job.
     fn says_of(&self, job: &str) -> String {
         let port = self.address.rsplit(':').next().expect("a port");
-        let output = Command::new(ballista()).args(["job", port, job]).output().expect("the example is built");
+        let output = Command::new(ballista())
+            .args(["job", port, job])
+            .output()
+            .expect("the example is built");
         assert!(output.status.success(), "{}", printed(&output));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
@@ -26,7 +30,8 @@ impl Cluster {
     fn worked(&self) -> u64 {
         let of_one = |id: u32| -> u64 {
             let text = fs::read_to_string(format!("/proc/{id}/stat")).expect("a running process");
-            let fields: Vec<&str> = text.rsplit(')').next().expect("fields").split_whitespace().collect();
+            let fields: Vec<&str> =
+                text.rsplit(')').next().expect("fields").split_whitespace().collect();
             [11, 12].iter().map(|&i: &usize| fields[i].parse::<u64>().expect("a number")).sum()
         };
         self.executors.iter().map(|e| of_one(e.0.id())).sum()

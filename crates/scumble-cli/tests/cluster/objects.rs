@@ -65,9 +65,12 @@ fn answer(stream: &TcpStream, objects: &Objects, seen: &Mutex<Vec<String>>) -> O
     let mut words = request.split(' ');
     let (method, address) = (words.next()?, words.next()?);
     let range = headers.get("range").cloned();
-    seen.lock().expect("nobody panicked").push(format!("{method} {address} {}", range.as_deref().unwrap_or("")));
+    seen.lock()
+        .expect("nobody panicked")
+        .push(format!("{method} {address} {}", range.as_deref().unwrap_or("")));
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
-    let signed = headers.get("authorization").is_some_and(|a| a.contains(&format!("Credential={KEY}/")));
+    let signed =
+        headers.get("authorization").is_some_and(|a| a.contains(&format!("Credential={KEY}/")));
     let (status, body, total) = match (signed, path.trim_matches('/').split_once('/')) {
         // As Amazon does, with the key in the answer.
         (false, _) => {
@@ -81,7 +84,8 @@ fn answer(stream: &TcpStream, objects: &Objects, seen: &Mutex<Vec<String>>) -> O
         },
         _ => (404, error("NoSuchBucket", path), None),
     };
-    let mut head = format!("HTTP/1.1 {status} OK\r\nContent-Length: {}\r\nETag: \"1\"\r\n", body.len());
+    let mut head =
+        format!("HTTP/1.1 {status} OK\r\nContent-Length: {}\r\nETag: \"1\"\r\n", body.len());
     head += "Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n";
     if let Some((from, to, all)) = total {
         head += &format!("Content-Range: bytes {from}-{to}/{all}\r\n");
@@ -95,7 +99,8 @@ fn answer(stream: &TcpStream, objects: &Objects, seen: &Mutex<Vec<String>>) -> O
 }
 
 fn error(code: &str, about: &str) -> Vec<u8> {
-    format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>{about}</Message></Error>").into_bytes()
+    format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>{about}</Message></Error>")
+        .into_bytes()
 }
 
 /// The part of an object that is asked for.
@@ -115,9 +120,11 @@ fn part(bytes: &[u8], range: Option<&str>) -> (u16, Vec<u8>, Option<(usize, usiz
 
 /// ListObjectsV2, all at once.
 fn list(objects: &Objects, query: &str) -> Vec<u8> {
-    let prefix = query.split('&').find_map(|p| p.strip_prefix("prefix=")).unwrap_or("").replace("%2F", "/");
-    let mut text =
-        String::from("<?xml version=\"1.0\"?><ListBucketResult><Name>hospital</Name><IsTruncated>false</IsTruncated>");
+    let prefix =
+        query.split('&').find_map(|p| p.strip_prefix("prefix=")).unwrap_or("").replace("%2F", "/");
+    let mut text = String::from(
+        "<?xml version=\"1.0\"?><ListBucketResult><Name>hospital</Name><IsTruncated>false</IsTruncated>",
+    );
     for (key, bytes) in objects.iter().filter(|(key, _)| key.starts_with(&prefix)) {
         text += &format!(
             "<Contents><Key>{key}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>\"1\"</ETag>\
@@ -152,13 +159,22 @@ impl Place {
     /// Runs with the credentials of a store; nothing that is printed or written may tell them.
     fn run_with(&self, variables: &[(&'static str, String)], arguments: &[&str]) -> Output {
         let mut command = self.command(arguments);
-        let output = command.envs(variables.iter().map(|(k, v)| (k, v))).output().expect("the command starts");
+        let output = command
+            .envs(variables.iter().map(|(k, v)| (k, v)))
+            .output()
+            .expect("the command starts");
         let text = printed(&output);
         assert!(!text.contains(SECRET) && !text.contains(KEY), "{text}");
         output
     }
 
-    fn publishes_with(&self, variables: &[(&'static str, String)], from: &str, to: &str, how: &[&str]) {
+    fn publishes_with(
+        &self,
+        variables: &[(&'static str, String)],
+        from: &str,
+        to: &str,
+        how: &[&str],
+    ) {
         let policy = fs::read_to_string(self.path("original.toml")).expect("a policy");
         self.write("policy.toml", &policy.replace("\"patients.csv\"", &format!("\"{from}\"")));
         let publish = ["publish", "policy.toml", "--seed", "1", "--to", to];
@@ -172,14 +188,21 @@ impl Place {
 fn hospital() -> Place {
     // With a column that passes through, for which the source is read a second time.
     let place = Place::hospital(900, |p| {
-        p.replace("role = \"quasi-identifier\", taxonomy = { intervals = [7, 14, 28] }", "role = \"insensitive\"")
+        p.replace(
+            "role = \"quasi-identifier\", taxonomy = { intervals = [7, 14, 28] }",
+            "role = \"insensitive\"",
+        )
     });
     place.write("original.toml", &fs::read_to_string(place.path("policy.toml")).expect("a policy"));
     place
 }
 
-const SOURCES: [&str; 4] =
-    ["s3://hospital/patients.csv", "s3://hospital/csv/", "s3://hospital/patients.parquet", "s3://hospital/2026/parts/"];
+const SOURCES: [&str; 4] = [
+    "s3://hospital/patients.csv",
+    "s3://hospital/csv/",
+    "s3://hospital/patients.parquet",
+    "s3://hospital/2026/parts/",
+];
 
 #[test]
 fn objects_are_published_and_checked() {
@@ -193,7 +216,14 @@ fn objects_are_published_and_checked() {
         place.same("a", &to);
         let check = ["check", source, "--quasi-identifiers", "zip,sex", "--sensitive", "diagnosis"];
         let there = place.run_with(&variables, &[&check[..], &DATAFUSION].concat());
-        let here = place.run(&["check", "patients.csv", "--quasi-identifiers", "zip,sex", "--sensitive", "diagnosis"]);
+        let here = place.run(&[
+            "check",
+            "patients.csv",
+            "--quasi-identifiers",
+            "zip,sex",
+            "--sensitive",
+            "diagnosis",
+        ]);
         assert_eq!(there.stdout, here.stdout, "{}", printed(&there));
     }
     let asked = store.asked.lock().expect("nobody panicked").join("\n");
@@ -237,7 +267,10 @@ fn what_cannot_be_read_is_named() {
     refuses(&right, "s3://hospital/nothing/", &["not there", "check the bucket and the name"]);
     refuses(&right, "s3://elsewhere/patients.csv", &["not there", "check the bucket and the name"]);
     let mut wrong = store.variables();
-    wrong.iter_mut().filter(|(k, _)| *k == "AWS_ACCESS_KEY_ID").for_each(|(_, v)| *v = format!("{KEY}-not"));
+    wrong
+        .iter_mut()
+        .filter(|(k, _)| *k == "AWS_ACCESS_KEY_ID")
+        .for_each(|(_, v)| *v = format!("{KEY}-not"));
     refuses(&wrong, "s3://hospital/patients.csv", &["may not be read", "AWS_ACCESS_KEY_ID"]);
     refuses(&wrong, "s3://hospital/csv/", &["may not be read", "AWS_ACCESS_KEY_ID"]);
 }

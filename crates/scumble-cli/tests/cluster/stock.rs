@@ -29,7 +29,11 @@ impl Stock {
         let executor = ["executor", &port_text, &data_text, &orders_text, &work];
         let executor = started(&program, &executor, &[], &log("executor.log"));
         wait_for(data);
-        Stock { processes: [scheduler, executor], address: format!("df://127.0.0.1:{port}"), folder }
+        Stock {
+            processes: [scheduler, executor],
+            address: format!("df://127.0.0.1:{port}"),
+            folder,
+        }
     }
 }
 
@@ -40,7 +44,10 @@ fn ballista_as_it_comes_suffices_for_counts_and_records() {
     let how = ["--cluster", &stock.address, "--spill", &spill];
     // With a column that passes through, and without.
     let place = Place::hospital(900, |p| {
-        p.replace("role = \"quasi-identifier\", taxonomy = { intervals = [7, 14, 28] }", "role = \"insensitive\"")
+        p.replace(
+            "role = \"quasi-identifier\", taxonomy = { intervals = [7, 14, 28] }",
+            "role = \"insensitive\"",
+        )
     });
     place.publish("a", &[]);
     let text = place.publish("b", &how);
@@ -53,8 +60,20 @@ fn ballista_as_it_comes_suffices_for_counts_and_records() {
     place.same("c", "d");
     // A job with our function cannot be done, and it is said by whom it can.
     let before = place.names();
-    let publish = ["publish", "policy.toml", "--to", "e", "--cluster", &stock.address, "--rows-at-once", "400"];
+    let publish = [
+        "publish",
+        "policy.toml",
+        "--to",
+        "e",
+        "--cluster",
+        &stock.address,
+        "--rows-at-once",
+        "400",
+    ];
     let text = place.expect(2, &publish);
-    assert!(text.contains("do not know a function of ours") && text.contains("scumble cluster"), "{text}");
+    assert!(
+        text.contains("do not know a function of ours") && text.contains("scumble cluster"),
+        "{text}"
+    );
     place.nothing_but(&before);
 }

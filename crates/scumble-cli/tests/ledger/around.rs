@@ -1,5 +1,5 @@
-//! Ordinary commands that once led around the gate: columns shown together, values changed before they are published, and
-//! columns that come back in another role.
+//! Ordinary commands that once led around the gate: columns shown together, values changed before
+//! they are published, and columns that come back in another role.
 
 use super::place::Place;
 use serde_json::Value;
@@ -9,7 +9,9 @@ const MODELS: &str = "[[models]]\nname = \"distinct-l-diversity\"\nl = 2\n";
 /// A policy of these attributes and whatever else it says.
 fn policy(source: &str, attributes: &str, rest: &str, to: &str) -> String {
     let gate = "[gate]\ncertain = 0\ncandidates = 2\n";
-    format!("source = \"{source}\"\n[attributes]\n{attributes}\n{rest}\n{gate}\n[release]\nto = \"{to}\"\n")
+    format!(
+        "source = \"{source}\"\n[attributes]\n{attributes}\n{rest}\n{gate}\n[release]\nto = \"{to}\"\n"
+    )
 }
 
 const PERSON: &str = "id = { role = \"identifier\", person = true }\n";
@@ -24,26 +26,35 @@ fn reasons(answer: &Value) -> Vec<String> {
 /// What the gate says of an attribute.
 fn passage<'a>(answer: &'a Value, attribute: &str) -> &'a Value {
     let passages = answer["gate"].as_array().expect("what the gate says");
-    passages.iter().find(|p| p["attribute"] == attribute).unwrap_or_else(|| panic!("nothing of {attribute}: {answer}"))
+    passages
+        .iter()
+        .find(|p| p["attribute"] == attribute)
+        .unwrap_or_else(|| panic!("nothing of {attribute}: {answer}"))
 }
 
-/// Rows of disease and cost, then cost alone for smaller groups: who has which disease follows from her cost.
+/// Rows of disease and cost, then cost alone for smaller groups: who has which disease follows from
+/// her cost.
 #[test]
 fn a_column_tells_about_those_that_were_shown_with_it() {
     let place = Place::new("");
     let rows = "p1,21,flu,100\np2,22,flu,200\np3,23,cold,300\np4,24,cold,400\np5,51,flu,100\np6,52,cold,300\np7,53,cold,200\np8,54,flu,400\n";
     place.put("a.csv", format!("id,age,disease,cost\n{rows}"));
-    let costs: String = rows.lines().map(|l| l.replace(",flu", "").replace(",cold", "") + "\n").collect();
+    let costs: String =
+        rows.lines().map(|l| l.replace(",flu", "").replace(",cold", "") + "\n").collect();
     place.put("b.csv", format!("id,age,cost\n{costs}"));
     let k = |k: u32| format!("[[models]]\nname = \"k-anonymity\"\nk = {k}\n{MODELS}{MONDRIAN}");
-    let (disease, cost) = ("disease = { role = \"sensitive\" }\n", "cost = { role = \"sensitive\" }\n");
+    let (disease, cost) =
+        ("disease = { role = \"sensitive\" }\n", "cost = { role = \"sensitive\" }\n");
     place.put("r1.toml", policy("a.csv", &format!("{PERSON}{AGE}{disease}{cost}"), &k(4), "rel1"));
     place.put("r2.toml", policy("b.csv", &format!("{PERSON}{AGE}{cost}"), &k(2), "rel2"));
     place.expect(0, &["publish", "r1.toml"]);
     let answer = place.answer(1, &["publish", "r2.toml"]);
     assert_eq!(passage(&answer, "disease")["newly"], 4, "{answer}");
     assert_eq!(passage(&answer, "cost")["newly"], 0);
-    assert!(reasons(&answer).iter().any(|r| r.starts_with("`disease`") && r.contains("4 people")), "{answer}");
+    assert!(
+        reasons(&answer).iter().any(|r| r.starts_with("`disease`") && r.contains("4 people")),
+        "{answer}"
+    );
     let told = place.expect(1, &["publish", "r2.toml", "--show-values"]);
     assert!(told.contains("certain: flu") && told.contains("agree in every column"), "{told}");
     // The rows of one release are no more than the columns by themselves.
@@ -56,7 +67,10 @@ fn a_column_tells_about_those_that_were_shown_with_it() {
 #[test]
 fn a_rounded_value_is_a_set_of_values() {
     let place = Place::new("");
-    place.put("a.csv", "id,age,region,cost\np1,21,1,1040\np2,22,2,2010\np3,31,1,3010\np4,32,2,4020\n");
+    place.put(
+        "a.csv",
+        "id,age,region,cost\np1,21,1,1040\np2,22,2,2010\np3,31,1,3010\np4,32,2,4020\n",
+    );
     let ages = "age = { role = \"quasi-identifier\", taxonomy = { intervals = [10, 20], low = 20 } }\nregion = \"identifier\"\n";
     let regions = "age = \"identifier\"\nregion = { role = \"quasi-identifier\", taxonomy = { number = true } }\n";
     let rest = format!("{MODELS}{MONDRIAN}");
@@ -75,14 +89,18 @@ fn a_rounded_value_is_a_set_of_values() {
     assert_eq!(passage["releases"].as_array().map(Vec::len), Some(2));
     assert!(passage["notes"].to_string().contains("what that tells is not judged"), "{answer}");
     let answer = place.answer(1, &["publish", "r2.toml", "--dry-run"]);
-    assert!(answer["gate"][0]["notes"].to_string().contains("`n` shows `cost` with noise"), "{answer}");
+    assert!(
+        answer["gate"][0]["notes"].to_string().contains("`n` shows `cost` with noise"),
+        "{answer}"
+    );
 }
 
 /// Every release of randomized responses costs, and they add up.
 #[test]
 fn randomized_responses_add_up() {
     let place = Place::new("");
-    let rows: String = (0..60).map(|i| format!("p{i},{},{}\n", 20 + i, ["flu", "cold", "hiv"][i % 3])).collect();
+    let rows: String =
+        (0..60).map(|i| format!("p{i},{},{}\n", 20 + i, ["flu", "cold", "hiv"][i % 3])).collect();
     place.put("a.csv", format!("id,age,disease\n{rows}"));
     let disease = "disease = { role = \"sensitive\", perturb = { keep = 0.6 } }\n";
     let k = format!("[[models]]\nname = \"k-anonymity\"\nk = 2\n{MONDRIAN}");
@@ -96,13 +114,18 @@ fn randomized_responses_add_up() {
         assert!((spent - f64::from(published + 1) * 5.5f64.ln()).abs() < 1e-9, "{answer}");
         match output.status.code() {
             Some(0) => published += 1,
-            _ => assert!(reasons(&answer)[0].contains("randomized responses about 60 people"), "{answer}"),
+            _ => assert!(
+                reasons(&answer)[0].contains("randomized responses about 60 people"),
+                "{answer}"
+            ),
         }
     }
     assert_eq!(published, 2, "two releases spend 3.41, three 5.11 of 4");
     // A policy that says so may spend more, and one that allows less refuses a single release.
-    let limit =
-        |x: &str| policy("a.csv", &attributes, &k, "x").replace("[gate]", &format!("[gate]\nresponse_epsilon = {x}"));
+    let limit = |x: &str| {
+        policy("a.csv", &attributes, &k, "x")
+            .replace("[gate]", &format!("[gate]\nresponse_epsilon = {x}"))
+    };
     place.put("r.toml", limit("6"));
     place.expect(0, &["publish", "r.toml", "--dry-run"]);
     place.put("r.toml", limit("1.5").replace("source", "ledger = \"other\"\nsource"));
@@ -120,11 +143,19 @@ fn what_was_protected_stays_protected() {
     );
     let k = |k: u32| format!("[[models]]\nname = \"k-anonymity\"\nk = {k}\n");
     let sensitive = "disease = { role = \"sensitive\" }\n";
-    let first = policy("a.csv", &format!("{PERSON}{AGE}{sensitive}"), &format!("{}{MODELS}{MONDRIAN}", k(4)), "s1");
+    let first = policy(
+        "a.csv",
+        &format!("{PERSON}{AGE}{sensitive}"),
+        &format!("{}{MODELS}{MONDRIAN}", k(4)),
+        "s1",
+    );
     place.put("s1.toml", first);
     place.expect(0, &["publish", "s1.toml"]);
     let others = [
-        ("disease = { role = \"quasi-identifier\", taxonomy = { flat = true } }\n", format!("{}{MONDRIAN}", k(1))),
+        (
+            "disease = { role = \"quasi-identifier\", taxonomy = { flat = true } }\n",
+            format!("{}{MONDRIAN}", k(1)),
+        ),
         ("disease = { role = \"insensitive\" }\n", format!("{}{MONDRIAN}", k(1))),
         (
             "disease = { role = \"freeform\", taxonomy = { nested = { ANY = [\"flu\", \"cold\", \"hiv\"] } }, guarding = [\"hiv\"] }\n",
@@ -144,12 +175,18 @@ fn what_was_protected_stays_protected() {
             let answer = place.answer(1, &["publish", "s2.toml"]);
             let found = passage(&answer, "disease");
             assert!(found["newly"].as_u64() > Some(0), "{column}: {answer}");
-            assert!(found["notes"].to_string().contains("protected since `s1`"), "{column}: {answer}");
+            assert!(
+                found["notes"].to_string().contains("protected since `s1`"),
+                "{column}: {answer}"
+            );
         }
     }
     // Two in each class keep two diseases possible: as good as if it were sensitive.
     let plain = "disease = { role = \"insensitive\" }\n";
-    place.put("s3.toml", policy("a.csv", &format!("{PERSON}{AGE}{plain}"), &format!("{}{MONDRIAN}", k(2)), "s3"));
+    place.put(
+        "s3.toml",
+        policy("a.csv", &format!("{PERSON}{AGE}{plain}"), &format!("{}{MONDRIAN}", k(2)), "s3"),
+    );
     let answer = place.answer(0, &["publish", "s3.toml"]);
     assert_eq!(passage(&answer, "disease")["fewest"], 2, "{answer}");
     // Anatomy shows every record's own quasi-identifiers.
@@ -171,18 +208,22 @@ fn guarded_values_are_put_together() {
         "id,sex,income,disease\np1,F,190K,Flu\np2,F,90K,AIDS\np3,F,160K,TB\np4,F,80K,TB\np5,M,190K,AIDS\np6,M,160K,AIDS\np7,M,30K,E.Coli\np8,M,20K,E.Coli\n",
     );
     let tree = "{ \"any income\" = { High = [\"190K\", \"170K\", \"160K\"], Middle = [\"90K\", \"80K\", \"70K\"], Low = [\"30K\", \"20K\", \"10K\"] } }";
-    let diseases = "{ \"any disease\" = { viral = [\"Flu\", \"AIDS\"], bacterial = [\"E.Coli\", \"TB\"] } }";
-    let sex = "sex = { role = \"freeform\", taxonomy = { nested = { person = [\"F\", \"M\"] } } }\n";
+    let diseases =
+        "{ \"any disease\" = { viral = [\"Flu\", \"AIDS\"], bacterial = [\"E.Coli\", \"TB\"] } }";
+    let sex =
+        "sex = { role = \"freeform\", taxonomy = { nested = { person = [\"F\", \"M\"] } } }\n";
     let disease = format!(
         "disease = {{ role = \"freeform\", taxonomy = {{ nested = {diseases} }}, guarding = [\"AIDS\", \"TB\"] }}\n"
     );
     let income = format!(
         "income = {{ role = \"freeform\", taxonomy = {{ nested = {tree} }}, guarding = [\"any income\"], observability = {{ belief = 0, alpha = 1 }} }}\n"
     );
-    let rest =
-        "[[models]]\nname = \"ff-anonymity\"\nobservability = 1\nthreat = 0.5\n[algorithm]\nname = \"specialize\"\n";
+    let rest = "[[models]]\nname = \"ff-anonymity\"\nobservability = 1\nthreat = 0.5\n[algorithm]\nname = \"specialize\"\n";
     place.put("a.toml", policy("t.csv", &format!("{PERSON}{sex}{income}{disease}"), rest, "a"));
-    place.put("c.toml", policy("t.csv", &format!("{PERSON}{sex}income = \"identifier\"\n{disease}"), rest, "c"));
+    place.put(
+        "c.toml",
+        policy("t.csv", &format!("{PERSON}{sex}income = \"identifier\"\n{disease}"), rest, "c"),
+    );
     place.expect(0, &["publish", "a.toml"]);
     let answer = place.answer(1, &["publish", "c.toml", "--show-values"]);
     let found = passage(&answer, "disease");
@@ -222,7 +263,9 @@ fn as_grouped(recipients: &str, column: &str, gate: &str, n: usize) -> String {
 fn a_recipient_who_has_everything_is_not_everybody() {
     let column = "D = \"sensitive\"";
     let gate = "[gate]\neverybody = false\ncoalitions = 2\nposterior = 1\n";
-    for [first, second] in [["[\"A\"]", "[\"A\"]"], ["[\"A\"]", "[\"B\"]"], ["[]", "[\"A\"]"], ["[\"A\"]", "[]"]] {
+    for [first, second] in
+        [["[\"A\"]", "[\"A\"]"], ["[\"A\"]", "[\"B\"]"], ["[]", "[\"A\"]"], ["[\"A\"]", "[]"]]
+    {
         let place = Place::new("");
         for (n, (text, recipients)) in CROSSING.iter().zip([first, second]).enumerate() {
             place.put(&format!("d{n}.csv"), *text);
@@ -230,8 +273,49 @@ fn a_recipient_who_has_everything_is_not_everybody() {
         }
         place.expect(0, &["publish", "p0.toml"]);
         let answer = place.answer(1, &["publish", "p1.toml", "--no-remedies"]);
-        assert!(reasons(&answer).iter().any(|r| r.contains("4 people")), "{first} {second}: {answer}");
+        assert!(
+            reasons(&answer).iter().any(|r| r.contains("4 people")),
+            "{first} {second}: {answer}"
+        );
     }
+}
+
+/// Case, blanks and accents make no other recipient: what "A" and "a " have is put together.
+#[test]
+fn a_respelt_recipient_is_the_same() {
+    let gate = "[gate]\neverybody = false\nposterior = 1\n";
+    for (second, code) in [("[\"a \"]", 1), ("[\"B\"]", 0)] {
+        let place = Place::new("");
+        for (n, (text, recipients)) in CROSSING.iter().zip(["[\"A\"]", second]).enumerate() {
+            place.put(&format!("d{n}.csv"), *text);
+            place.put(&format!("p{n}.toml"), as_grouped(recipients, "D = \"sensitive\"", gate, n));
+        }
+        place.expect(0, &["publish", "p0.toml"]);
+        let answer = place.answer(code, &["publish", "p1.toml", "--no-remedies"]);
+        let warned = answer["warnings"].to_string().contains("is taken for `A`");
+        assert_eq!(warned, code == 1, "{answer}");
+    }
+}
+
+/// A policy that no longer names the persons stops where the ledger knows them.
+#[test]
+fn persons_are_not_dropped_in_silence() {
+    let place = Place::new("");
+    for (n, text) in CROSSING.iter().enumerate() {
+        place.put(&format!("d{n}.csv"), *text);
+        place.put(&format!("p{n}.toml"), as_grouped("[]", "D = \"sensitive\"", "", n));
+    }
+    place.expect(0, &["publish", "p0.toml"]);
+    let without = |history: &str| {
+        as_grouped("[]", "D = \"sensitive\"", history, 1).replace(PERSON, "id = \"identifier\"\n")
+    };
+    place.put("p1.toml", without(""));
+    let told = place.expect(2, &["publish", "p1.toml"]);
+    assert!(told.contains("`r0` of this ledger knows persons"), "{told}");
+    assert!(told.contains("[history] meant = [\"no-persons\"]"), "{told}");
+    place.put("p1.toml", without("[history]\nmeant = [\"no-persons\"]\n"));
+    let told = place.expect(0, &["publish", "p1.toml"]);
+    assert!(told.contains("together with `r0` and other releases is not judged"), "{told}");
 }
 
 /// A protected column does not come back under another name, in whatever role.

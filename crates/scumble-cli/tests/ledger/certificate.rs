@@ -2,7 +2,8 @@
 
 use crate::place::{Place, people};
 
-/// Postal codes are masked more or less, whatever else is published: an outsider reads the same from them.
+/// Postal codes are masked more or less, whatever else is published: an outsider reads the same
+/// from them.
 #[test]
 fn what_was_published_is_as_certified() {
     for rows in [9, 20, 60, 150, 400] {

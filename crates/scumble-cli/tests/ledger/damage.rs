@@ -1,4 +1,5 @@
-//! A ledger that was changed, cut, moved, or cannot be written to: it says so, and nothing more is damaged.
+//! A ledger that was changed, cut, moved, or cannot be written to: it says so, and nothing more is
+//! damaged.
 
 use crate::place::{Place, sha256};
 use std::collections::BTreeSet;
@@ -21,7 +22,9 @@ const WITHDRAW: [&str; 5] = ["ledger", "withdraw", "a", "--because", "of a test"
 /// Whoever publishes or withdraws is told one of these, and nothing is changed.
 fn refuses(place: &Place, messages: &[&str]) {
     let before = place.everything();
-    for arguments in [&PUBLISH[..], &WITHDRAW, &["publish", "policy.toml", "--to", "out/c", "--dry-run"]] {
+    for arguments in
+        [&PUBLISH[..], &WITHDRAW, &["publish", "policy.toml", "--to", "out/c", "--dry-run"]]
+    {
         let text = place.expect(2, arguments);
         assert!(messages.iter().any(|message| text.contains(message)), "{arguments:?}: {text}");
     }
@@ -39,7 +42,8 @@ fn verdict(place: &Place, status: i32, message: &str) {
 #[test]
 fn an_entry_that_was_changed() {
     let place = published();
-    let edit = "UPDATE entries SET body = replace(body, '\"rows\":150', '\"rows\":15') WHERE number = 2";
+    let edit =
+        "UPDATE entries SET body = replace(body, '\"rows\":150', '\"rows\":15') WHERE number = 2";
     assert!(place.database().execute_batch(edit).is_err(), "the triggers forbid it");
     place.tamper(&format!("DROP TRIGGER entries_stay; {edit}"));
     refuses(&place, &["the ledger `ledger` was changed: entry 2 is not the one"]);
@@ -49,7 +53,10 @@ fn an_entry_that_was_changed() {
 #[test]
 fn an_entry_that_was_removed_or_moved() {
     let place = published();
-    assert!(place.database().execute_batch("DELETE FROM entries").is_err(), "the triggers forbid it");
+    assert!(
+        place.database().execute_batch("DELETE FROM entries").is_err(),
+        "the triggers forbid it"
+    );
     place.tamper("DROP TRIGGER entries_remain; DELETE FROM entries WHERE number = 3");
     refuses(&place, &["was changed: entry 3 is not the one"]);
     verdict(&place, 1, "entry 3 is not the one");
@@ -57,7 +64,9 @@ fn an_entry_that_was_removed_or_moved() {
     place.tamper("DROP TRIGGER entries_stay; UPDATE entries SET number = -number WHERE number = 5");
     refuses(&place, &["was changed: entry 1 is not the one"]);
     let place = published();
-    place.tamper("DROP TRIGGER entries_stay; UPDATE entries SET hash = upper(hash) WHERE number = 4");
+    place.tamper(
+        "DROP TRIGGER entries_stay; UPDATE entries SET hash = upper(hash) WHERE number = 4",
+    );
     refuses(&place, &["was changed: entry 4 is not the one"]);
 }
 
@@ -65,7 +74,8 @@ fn an_entry_that_was_removed_or_moved() {
 #[test]
 fn an_entry_that_was_written_without_the_key() {
     let place = published();
-    let body = r#"{"entry":"withdrawn","release":2,"at":"2031-01-01T00:00:00Z","because":"of a test"}"#;
+    let body =
+        r#"{"entry":"withdrawn","release":2,"at":"2031-01-01T00:00:00Z","because":"of a test"}"#;
     let head: String = place
         .database()
         .query_row("SELECT hash FROM entries ORDER BY number DESC", [], |r| r.get(0))
@@ -90,12 +100,14 @@ fn an_entry_that_was_written_without_the_key() {
     refuses(&place, &["was changed: entry 1 is not the one"]);
 }
 
-/// A chain whose end was cut off still holds. The head that is noted beside the key tells, and so does a hash that was
-/// noted elsewhere.
+/// A chain whose end was cut off still holds. The head that is noted beside the key tells, and so
+/// does a hash that was noted elsewhere.
 #[test]
 fn a_ledger_whose_end_was_cut_off() {
     let place = published();
-    let head = |place: &Place| place.answer(0, &["ledger", "verify"])["head"].as_str().expect("a hash").to_owned();
+    let head = |place: &Place| {
+        place.answer(0, &["ledger", "verify"])["head"].as_str().expect("a hash").to_owned()
+    };
     let noted = head(&place);
     place.expect(0, &["ledger", "verify", "--head", &noted]);
     place.tamper("DROP TRIGGER entries_remain; DELETE FROM entries WHERE number > 3");
@@ -115,7 +127,8 @@ fn a_ledger_whose_end_was_cut_off() {
     place.expect(0, &["ledger", "verify", "--head", &head(&place)]);
 }
 
-/// A head that is kept elsewhere also holds against whoever can change everything beside the ledger.
+/// A head that is kept elsewhere also holds against whoever can change everything beside the
+/// ledger.
 #[test]
 fn a_head_that_is_kept_elsewhere() {
     let place = Place::new("head = \"elsewhere/head\"");
@@ -132,7 +145,9 @@ fn a_head_that_is_kept_elsewhere() {
         assert!(text.contains(message) && text.contains("an older copy was put back"), "{text}");
     }
     place.put("elsewhere/head", "something else");
-    assert!(place.expect(2, &PUBLISH).contains("`elsewhere/head` does not hold the head of a ledger"));
+    assert!(
+        place.expect(2, &PUBLISH).contains("`elsewhere/head` does not hold the head of a ledger")
+    );
 }
 
 #[test]
@@ -141,7 +156,10 @@ fn an_older_copy_of_the_database_costs_no_files() {
     place.expect(0, &["publish", "policy.toml", "--to", "out/a"]);
     let old = fs::read(place.path("ledger/ledger.sqlite")).expect("the database");
     // Other people, so that other files are kept.
-    place.put("data.csv", fs::read_to_string(place.path("data.csv")).expect("the extract").replace('P', "Q"));
+    place.put(
+        "data.csv",
+        fs::read_to_string(place.path("data.csv")).expect("the extract").replace('P', "Q"),
+    );
     place.expect(0, &["publish", "policy.toml", "--to", "out/b"]);
     let new = fs::read(place.path("ledger/ledger.sqlite")).expect("the database");
     place.put("ledger/ledger.sqlite", old);
@@ -162,7 +180,7 @@ fn an_entry_of_a_newer_scumble() {
         })
         .expect("a last entry");
     let body = r#"{"entry":"forgiven","at":"2031-01-01T00:00:00Z"}"#;
-    let key = scumble_io::ledger::Key::open(&place.path("ledger.key"), "").expect("the key");
+    let key = scumble_publisher::ledger::Key::open(&place.path("ledger.key"), "").expect("the key");
     let hash = key.link(&head, number as u64 + 1, body);
     place.tamper(&format!("INSERT INTO entries VALUES ({}, '{body}', '{hash}')", number + 1));
     refuses(&place, &["cannot be understood"]);
@@ -181,7 +199,10 @@ fn a_database_that_was_cut() {
     }
     fs::remove_file(place.path("ledger/ledger.sqlite")).expect("it is there");
     refuses(&place, &["is damaged: its entries are gone"]);
-    place.put("ledger/ledger.sqlite", "something else entirely, and long enough to be looked at".repeat(100));
+    place.put(
+        "ledger/ledger.sqlite",
+        "something else entirely, and long enough to be looked at".repeat(100),
+    );
     refuses(&place, &["is damaged: its database cannot be read"]);
     let mut spoiled = whole.clone();
     spoiled[4_096..].iter_mut().step_by(7).for_each(|byte| *byte ^= 0x55);
@@ -192,7 +213,8 @@ fn a_database_that_was_cut() {
     assert_eq!(place.consistent(), ["published"; 2]);
 }
 
-/// Also one that keeps no file: it may hold what was spent. Starting anew is done on purpose or not at all.
+/// Also one that keeps no file: it may hold what was spent. Starting anew is done on purpose or not
+/// at all.
 #[test]
 fn a_ledger_that_is_gone() {
     let place = Place::new("");
@@ -259,11 +281,17 @@ fn a_release_that_was_changed_after_publication() {
 #[test]
 fn data_that_were_nearly_replaced() {
     let place = published();
-    // The folder cannot be moved away while its own parent forbids it; root may do anything, so the disk must refuse.
-    let script =
-        format!("ulimit -f 0; trap '' XFSZ; exec {} publish policy.toml --to out/a --replace", crate::place::SCUMBLE);
-    let output =
-        Command::new("bash").current_dir(place.path("")).args(["-c", &script]).output().expect("bash is there");
+    // The folder cannot be moved away while its own parent forbids it; root may do anything, so the
+    // disk must refuse.
+    let script = format!(
+        "ulimit -f 0; trap '' XFSZ; exec {} publish policy.toml --to out/a --replace",
+        crate::place::SCUMBLE
+    );
+    let output = Command::new("bash")
+        .current_dir(place.path(""))
+        .args(["-c", &script])
+        .output()
+        .expect("bash is there");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(place.answer(0, &["ledger", "verify"])["in_place"], 2);
 }
@@ -273,7 +301,8 @@ fn the_key() {
     let place = published();
     let key = place.path("ledger.key");
     let text = fs::read_to_string(&key).expect("the key");
-    let permit = |mode| fs::set_permissions(&key, fs::Permissions::from_mode(mode)).expect("a mode");
+    let permit =
+        |mode| fs::set_permissions(&key, fs::Permissions::from_mode(mode)).expect("a mode");
     assert_eq!(fs::metadata(&key).expect("the key").permissions().mode() & 0o777, 0o600);
     for mode in [0o640, 0o604, 0o620] {
         permit(mode);
@@ -291,11 +320,13 @@ fn the_key() {
     refuses(&place, &["cannot be read: no such file"]);
     assert!(!key.exists(), "no other key takes its place");
     place.put("moved.key", &text);
-    fs::set_permissions(place.path("moved.key"), fs::Permissions::from_mode(0o600)).expect("a mode");
+    fs::set_permissions(place.path("moved.key"), fs::Permissions::from_mode(0o600))
+        .expect("a mode");
     place.expect(0, &[&PUBLISH[..], &["--key", "moved.key"]].concat());
 }
 
-/// A run that was killed while it made a key leaves nothing that hinders or stays. A key belongs to one ledger.
+/// A run that was killed while it made a key leaves nothing that hinders or stays. A key belongs to
+/// one ledger.
 #[test]
 fn a_key_in_the_making() {
     let place = Place::new("");
@@ -304,11 +335,17 @@ fn a_key_in_the_making() {
     }
     place.expect(0, &["publish", "policy.toml"]);
     assert_eq!(place.consistent(), ["published"]);
-    let other = ["publish", "policy.toml", "--to", "out/b", "--ledger", "other", "--key", "ledger.key"];
-    assert!(place.expect(2, &other).contains("the ledger `other` is gone, and its key `ledger.key` is still there"));
+    let other =
+        ["publish", "policy.toml", "--to", "out/b", "--ledger", "other", "--key", "ledger.key"];
+    assert!(
+        place
+            .expect(2, &other)
+            .contains("the ledger `other` is gone, and its key `ledger.key` is still there")
+    );
     assert!(!place.path("other").exists());
     // Killed after the first entry and before the key had its name.
-    fs::rename(place.path("ledger.key"), place.path(".ledger.key.partial-7")).expect("it can be renamed");
+    fs::rename(place.path("ledger.key"), place.path(".ledger.key.partial-7"))
+        .expect("it can be renamed");
     assert_eq!(place.consistent(), ["published"]);
     assert!(place.path("ledger.key").exists());
 }
@@ -345,12 +382,14 @@ fn an_address_with_a_password() {
     let text = place.expect(2, &["publish", "policy.toml"]);
     assert!(text.contains("`ledger` holds a password") && !text.contains("hunter2"), "{text}");
     let place = Place::new("");
-    for address in
-        ["postgres://steward:hunter2@127.0.0.1:1/releases", "postgresql://127.0.0.1:1/releases?password=hunter2"]
-    {
-        for arguments in
-            [&["publish", "policy.toml", "--ledger", address][..], &["ledger", "list", "--ledger", address]]
-        {
+    for address in [
+        "postgres://steward:hunter2@127.0.0.1:1/releases",
+        "postgresql://127.0.0.1:1/releases?password=hunter2",
+    ] {
+        for arguments in [
+            &["publish", "policy.toml", "--ledger", address][..],
+            &["ledger", "list", "--ledger", address],
+        ] {
             let text = place.expect(2, arguments);
             assert!(text.contains("holds a password") && !text.contains("hunter2"), "{text}");
         }
@@ -365,7 +404,10 @@ impl Disk {
     fn at(path: PathBuf, size: &str) -> Option<Disk> {
         fs::create_dir(&path).expect("a folder");
         let options = format!("size={size}");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(&path).output();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(&path)
+            .output();
         let disk = mounted.is_ok_and(|o| o.status.success()).then_some(Disk(path));
         if disk.is_none() {
             eprintln!("skipped: no disk can be mounted here");
@@ -375,7 +417,13 @@ impl Disk {
 
     fn read_only(&self, so: bool) {
         let options = if so { "remount,ro" } else { "remount,rw" };
-        assert!(Command::new("mount").args(["-o", options]).arg(&self.0).status().is_ok_and(|s| s.success()));
+        assert!(
+            Command::new("mount")
+                .args(["-o", options])
+                .arg(&self.0)
+                .status()
+                .is_ok_and(|s| s.success())
+        );
     }
 }
 
@@ -432,7 +480,9 @@ fn a_disk_that_is_read_only() {
     let text = place.expect(2, &PUBLISH);
     assert!(text.contains("the ledger `disk/ledger` cannot be "), "{text}");
     // It can still be looked at.
-    for arguments in [&["ledger", "list"][..], &["ledger", "verify"], &["ledger", "show", "release"]] {
+    for arguments in
+        [&["ledger", "list"][..], &["ledger", "verify"], &["ledger", "show", "release"]]
+    {
         place.expect(0, &[arguments, &["--policy", "policy.toml"]].concat());
     }
     place.expect(0, &["publish", "policy.toml", "--dry-run"]);

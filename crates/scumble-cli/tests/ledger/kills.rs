@@ -1,4 +1,5 @@
-//! A run that is killed: afterwards a release is there with its entry, or neither is; whatever moment it was.
+//! A run that is killed: afterwards a release is there with its entry, or neither is; whatever
+//! moment it was.
 
 use crate::place::{Place, Random, SCUMBLE, printed};
 use std::collections::BTreeMap;
@@ -27,7 +28,8 @@ fn kill(place: &Place, arguments: &[&str], after: Duration) -> bool {
 /// What killed runs came to, by word.
 type Outcomes = BTreeMap<&'static str, usize>;
 
-/// Checks everything after a kill and counts what it came to, given how many releases the ledger had before.
+/// Checks everything after a kill and counts what it came to, given how many releases the ledger
+/// had before.
 fn account(place: &Place, before: &mut usize, killed: bool, outcomes: &mut Outcomes) {
     let standing = place.consistent();
     let word = match standing.get(*before..).unwrap_or_default() {
@@ -71,7 +73,10 @@ fn at_any_moment_of_replacing() {
             let after = typical * (300 + random.below(850)) as u32 / 1_000;
             let killed = kill(&place, &["publish", "policy.toml", "--replace"], after);
             account(&place, &mut before, killed, &mut outcomes);
-            assert!(place.path("out/release/manifest.json").exists(), "neither the old one nor the new one is there");
+            assert!(
+                place.path("out/release/manifest.json").exists(),
+                "neither the old one nor the new one is there"
+            );
         }
         let verified = place.answer(0, &["ledger", "verify"]);
         assert_eq!(verified["in_place"], 1, "{verified}");
@@ -84,7 +89,8 @@ fn at_any_moment_of_the_first_publication() {
     let (typical, mut random, mut outcomes) = (typical(), Random(3), Outcomes::new());
     for _ in 0..40 {
         let (place, mut before) = (Place::new(""), 0);
-        let killed = kill(&place, &["publish", "policy.toml"], typical * random.below(1_150) as u32 / 1_000);
+        let killed =
+            kill(&place, &["publish", "policy.toml"], typical * random.below(1_150) as u32 / 1_000);
         account(&place, &mut before, killed, &mut outcomes);
         place.expect(0, &["publish", "policy.toml", "--replace"]);
         place.consistent();
@@ -132,11 +138,26 @@ const WRITING: &[&str] = &[
     "write",
 ];
 
-/// Runs under `strace`, which lets the `n`-th call of this name fail, and kills the run then if it is told so.
-fn disturbed(place: &Place, inject: &str, call: &str, n: usize, arguments: &[&str]) -> (Output, bool) {
+/// Runs under `strace`, which lets the `n`-th call of this name fail, and kills the run then if it
+/// is told so.
+fn disturbed(
+    place: &Place,
+    inject: &str,
+    call: &str,
+    n: usize,
+    arguments: &[&str],
+) -> (Output, bool) {
     let (inject, trace) = (format!("inject={call}:{inject}:when={n}"), place.path("trace"));
     let mut command = Command::new("strace");
-    command.current_dir(place.path("")).args(["-f", "-qq", "-e", &format!("trace={call}"), "-e", &inject, "-o"]);
+    command.current_dir(place.path("")).args([
+        "-f",
+        "-qq",
+        "-e",
+        &format!("trace={call}"),
+        "-e",
+        &inject,
+        "-o",
+    ]);
     let output = command.arg(&trace).arg(SCUMBLE).args(arguments).output().expect("strace starts");
     let disturbed = fs::read_to_string(&trace).is_ok_and(|text| text.contains("(INJECTED)"));
     let killed = output.status.signal() == Some(9);
@@ -145,14 +166,18 @@ fn disturbed(place: &Place, inject: &str, call: &str, n: usize, arguments: &[&st
 }
 
 fn strace_works() -> bool {
-    let works = Command::new("strace").args(["-o", "/dev/null", "true"]).output().is_ok_and(|o| o.status.success());
+    let works = Command::new("strace")
+        .args(["-o", "/dev/null", "true"])
+        .output()
+        .is_ok_and(|o| o.status.success());
     if !works {
         eprintln!("skipped: strace is not here, or may not trace");
     }
     works
 }
 
-/// Not at random moments but at every single step: each of them is disturbed, and everything is right afterwards.
+/// Not at random moments but at every single step: each of them is disturbed, and everything is
+/// right afterwards.
 fn every_step(inject: &str, calls: &[&[&str]], replacing: bool, look: impl Fn(&Output, &str)) {
     if !strace_works() {
         return;
@@ -173,7 +198,10 @@ fn every_step(inject: &str, calls: &[&[&str]], replacing: bool, look: impl Fn(&O
             let step = format!("{call} {n}: {}", printed(&output));
             look(&output, &step);
             place.consistent();
-            assert!(!replacing || place.path("out/release/manifest.json").exists(), "neither is there: {step}");
+            assert!(
+                !replacing || place.path("out/release/manifest.json").exists(),
+                "neither is there: {step}"
+            );
             place.expect(0, &["publish", "policy.toml", "--replace"]);
             assert!(place.consistent().iter().any(|s| s == "published"), "{step}");
         }
@@ -195,6 +223,9 @@ fn before_every_step_of_replacing() {
 #[test]
 fn at_every_step_the_disk_may_fill_up() {
     every_step("error=ENOSPC", &[WRITING], false, |output, step| {
-        assert!(matches!(output.status.code(), Some(0 | 2)) && !step.contains("panicked"), "{step}");
+        assert!(
+            matches!(output.status.code(), Some(0 | 2)) && !step.contains("panicked"),
+            "{step}"
+        );
     });
 }

@@ -1,4 +1,5 @@
-//! The ledger when everything goes wrong: killed runs, two at once, damage, and places that cannot be written to.
+//! The ledger when everything goes wrong: killed runs, two at once, damage, and places that cannot
+//! be written to.
 
 mod around;
 mod certificate;
@@ -9,5 +10,6 @@ mod numbers;
 #[allow(dead_code)]
 mod place;
 mod repair;
+mod roles;
 mod spelling;
 mod together;

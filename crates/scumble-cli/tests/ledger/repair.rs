@@ -42,7 +42,13 @@ fn a_column_is_coarsened_no_further_than_needed() {
     let dropped = |r: &Value, key: &str| r[key].as_array().map_or(0, Vec::len);
     let kept: Vec<(usize, u64, usize)> = offered
         .iter()
-        .map(|r| (dropped(r, "sensitive_dropped"), r["suppressed"].as_u64().unwrap(), dropped(r, "columns_dropped")))
+        .map(|r| {
+            (
+                dropped(r, "sensitive_dropped"),
+                r["suppressed"].as_u64().unwrap(),
+                dropped(r, "columns_dropped"),
+            )
+        })
         .collect();
     assert!(kept.is_sorted(), "what keeps most first: {kept:?}");
     assert!(!place.path("out/release").exists());
@@ -53,7 +59,8 @@ fn the_best_is_published_if_wanted_and_another_if_it_is_named() {
     let place = wards();
     let offered = remedies(&place.answer(1, &["publish", "policy.toml", "--seed", "1"]));
     let best = offered.iter().find(|r| r["asks"].is_null()).expect("one that keeps everything");
-    let applied = remedies(&place.answer(0, &["publish", "policy.toml", "--seed", "1", "--repair"]));
+    let applied =
+        remedies(&place.answer(0, &["publish", "policy.toml", "--seed", "1", "--repair"]));
     let applied: Vec<&Value> = applied.iter().filter(|r| r["applied"] == true).collect();
     assert_eq!(applied.len(), 1);
     assert_eq!((&applied[0]["number"], &applied[0]["what"]), (&best["number"], &best["what"]));
@@ -61,7 +68,9 @@ fn the_best_is_published_if_wanted_and_another_if_it_is_named() {
     for remedy in &offered {
         let place = wards();
         let number = remedy["number"].to_string();
-        let applied = remedies(&place.answer(0, &["publish", "policy.toml", "--seed", "1", "--repair", &number]));
+        let applied = remedies(
+            &place.answer(0, &["publish", "policy.toml", "--seed", "1", "--repair", &number]),
+        );
         let same = |key: &str| applied[0][key] == remedy[key];
         assert!(same("what") && same("loss") && same("suppressed"), "{remedy} and {}", applied[0]);
         place.expect(0, &["verify", "out/release"]);
@@ -77,7 +86,8 @@ fn a_sensitive_column_is_dropped_only_if_that_is_chosen() {
     assert!(offered.iter().all(|r| r["asks"].is_string() && r["applied"] == false), "{offered:?}");
     assert!(!place.path("out/release").exists());
     let drops = |r: &&Value| r["sensitive_dropped"][0] == "illness";
-    let number = offered.iter().find(drops).expect("what the steward may choose")["number"].to_string();
+    let number =
+        offered.iter().find(drops).expect("what the steward may choose")["number"].to_string();
     place.expect(0, &["publish", "policy.toml", "--repair", &number]);
     let text = place.expect(2, &["publish", "policy.toml", "--to", "other", "--repair", "999"]);
     assert!(text.contains("no remedy 999"), "{text}");
@@ -96,13 +106,18 @@ fn remedies_are_not_looked_for_if_that_is_not_wanted() {
 #[test]
 fn everybody_who_is_exposed_is_written_to_a_file() {
     let place = wards();
-    let answer = place.answer(1, &["publish", "policy.toml", "--seed", "1", "--exposed", "exposed.csv"]);
+    let answer =
+        place.answer(1, &["publish", "policy.toml", "--seed", "1", "--exposed", "exposed.csv"]);
     let file = std::fs::read_to_string(place.path("exposed.csv")).expect("a file");
-    let who: std::collections::BTreeSet<&str> = file.lines().skip(1).filter_map(|l| l.split(',').nth(2)).collect();
+    let who: std::collections::BTreeSet<&str> =
+        file.lines().skip(1).filter_map(|l| l.split(',').nth(2)).collect();
     assert_eq!(Some(who.len() as u64), answer["gate"][0]["exposed"].as_u64());
     assert_eq!(who.len(), 12, "more than an answer tells: {file}");
     assert!(!file.contains("ill1"), "no values unless they are asked for");
-    place.answer(1, &["publish", "policy.toml", "--seed", "1", "--exposed", "exposed.csv", "--show-values"]);
+    place.answer(
+        1,
+        &["publish", "policy.toml", "--seed", "1", "--exposed", "exposed.csv", "--show-values"],
+    );
 }
 
 /// The next of a row of pseudo-random numbers below `most`.
@@ -129,7 +144,8 @@ name = "mondrian"
 to = "TARGET"
 "#;
 
-/// What a repaired release says of itself is measured on it, and not on the attempt that was refused.
+/// What a repaired release says of itself is measured on it, and not on the attempt that was
+/// refused.
 #[test]
 fn every_repaired_release_is_as_it_certifies() {
     let mut repaired = 0;
@@ -143,7 +159,8 @@ fn every_repaired_release_is_as_it_certifies() {
             })
             .collect();
         for release in 0..2 {
-            let some = people.iter().filter(|_| draw(&mut state, 10) > 0).cloned().collect::<String>();
+            let some =
+                people.iter().filter(|_| draw(&mut state, 10) > 0).cloned().collect::<String>();
             place.put("data.csv", format!("id,age,income,illness\n{some}"));
             let to = format!("r{release}");
             place.put("policy.toml", SERIES.replace("SOURCE", "data.csv").replace("TARGET", &to));

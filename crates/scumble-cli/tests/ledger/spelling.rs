@@ -18,8 +18,7 @@ name = "mondrian"
 to = "first"
 "#;
 
-const DATA: &str =
-    "id,age,disease\np1,21,flu\np2,22,cold\np3,23,hiv\np4,24,flu\np5,51,cold\np6,52,hiv\np7,53,cold\np8,54,flu\n";
+const DATA: &str = "id,age,disease\np1,21,flu\np2,22,cold\np3,23,hiv\np4,24,flu\np5,51,cold\np6,52,hiv\np7,53,cold\np8,54,flu\n";
 
 /// The people without the first and the last, of whom a second release would tell too much.
 fn fewer() -> String {
@@ -41,7 +40,10 @@ fn asks(place: &Place, words: &str) {
     let before = place.everything();
     let text = place.expect(2, &["publish", "policy.toml", "--to", "second", "--no-remedies"]);
     assert!(text.contains(words), "{text}");
-    assert!(!text.contains("flu") && !text.contains("Flu"), "no values unless they are asked for: {text}");
+    assert!(
+        !text.contains("flu") && !text.contains("Flu"),
+        "no values unless they are asked for: {text}"
+    );
     assert_eq!(before, place.everything());
 }
 
@@ -49,7 +51,10 @@ fn asks(place: &Place, words: &str) {
 fn values_in_another_spelling_are_asked_about() {
     let place = published();
     let values = "disease = { Flu = 'flu', Cold = 'cold', HIV = 'hiv' }";
-    place.put("data.csv", fewer().replace("flu", "Flu").replace("cold", "Cold").replace("hiv", "HIV"));
+    place.put(
+        "data.csv",
+        fewer().replace("flu", "Flu").replace("cold", "Cold").replace("hiv", "HIV"),
+    );
     asks(&place, "`disease`: 3 values differ from those of earlier releases only in case");
     // Recognised, they are refused as before.
     place.put("policy.toml", format!("{POLICY}[history.values]\n{values}\n"));
@@ -61,7 +66,10 @@ fn values_in_another_spelling_are_asked_about() {
 #[test]
 fn other_words_for_all_values_are_asked_about() {
     let place = published();
-    place.put("data.csv", fewer().replace("flu", "grippe").replace("cold", "rhume").replace("hiv", "vih"));
+    place.put(
+        "data.csv",
+        fewer().replace("flu", "grippe").replace("cold", "rhume").replace("hiv", "vih"),
+    );
     asks(&place, "`disease`: 6 of 6 people who return have another value");
 }
 
@@ -72,7 +80,8 @@ fn persons_in_another_spelling_are_asked_about() {
         place.put("data.csv", fewer().replace(from, to));
         asks(&place, "6 persons of this extract differ from earlier releases only in case");
         // Also from a spelling that is not the plainest.
-        place.put("policy.toml", format!("{POLICY}[history]\nmeant = ['spelling', 'new-people']\n"));
+        place
+            .put("policy.toml", format!("{POLICY}[history]\nmeant = ['spelling', 'new-people']\n"));
         place.expect(0, &["publish", "policy.toml", "--to", "second"]);
         place.put("policy.toml", POLICY);
         place.put("data.csv", fewer().replace("\np", "\n P0").replace("\n P01", "\nX"));
@@ -117,7 +126,8 @@ name = "lattice"
 to = "foreign"
 "#;
 
-/// Eight people cannot be in four records; were they recorded so, nothing could be published any more.
+/// Eight people cannot be in four records; were they recorded so, nothing could be published any
+/// more.
 #[test]
 fn people_who_do_not_fit_into_a_release_are_not_added() {
     let place = published();
@@ -132,7 +142,8 @@ fn people_who_do_not_fit_into_a_release_are_not_added() {
     place.expect(0, &["publish", "policy.toml", "--to", "again"]);
 }
 
-/// An added release may itself tell somebody's value, and have a column that the others call something else.
+/// An added release may itself tell somebody's value, and have a column that the others call
+/// something else.
 #[test]
 fn whom_an_added_release_exposes_is_told() {
     let place = published();
@@ -142,7 +153,13 @@ fn whom_an_added_release_exposes_is_told() {
     place.expect(0, &["publish", "foreign.toml"]);
     let add = ["ledger", "add", "foreign", "--people", "people.csv", "--person", "id"];
     let answer = place.answer(0, &add);
-    assert_eq!((&answer["exposed"][0]["attribute"], &answer["exposed"][0]["people"]), (&"illness".into(), &2.into()));
+    assert_eq!(
+        (&answer["exposed"][0]["attribute"], &answer["exposed"][0]["people"]),
+        (&"illness".into(), &2.into())
+    );
     let warning = answer["warnings"][0].as_str().expect("a warning");
-    assert!(warning.contains("no other release of the ledger has an attribute `illness`"), "{warning}");
+    assert!(
+        warning.contains("no other release of the ledger has an attribute `illness`"),
+        "{warning}"
+    );
 }

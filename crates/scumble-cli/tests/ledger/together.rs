@@ -24,7 +24,10 @@ fn two_to_the_same_place_are_not_mixed_up() {
         let runs = [(); 2].map(|()| place.start(&["publish", "policy.toml"]));
         let mut codes = runs.map(|run| run.wait_with_output().expect("it ends")).map(|output| {
             let text = printed(&output);
-            assert!(output.status.success() || text.contains("`out/release` exists already"), "{text}");
+            assert!(
+                output.status.success() || text.contains("`out/release` exists already"),
+                "{text}"
+            );
             output.status.code()
         });
         codes.sort_unstable();
@@ -46,7 +49,10 @@ fn who_does_not_want_to_wait_is_told() {
         &["publish", "policy.toml", "--to", "out/b", "--wait", "1"],
     ] {
         let text = place.expect(2, arguments);
-        assert!(text.contains("error: somebody else is publishing with the ledger `ledger` (process "), "{text}");
+        assert!(
+            text.contains("error: somebody else is publishing with the ledger `ledger` (process "),
+            "{text}"
+        );
     }
     // Looking is allowed, and changes nothing.
     place.expect(0, &["ledger", "list"]);

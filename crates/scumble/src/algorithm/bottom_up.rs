@@ -1,46 +1,54 @@
 //! # bottom-up
 //!
-//! Starts with nothing generalized and makes values more general, everywhere at once, until the models hold.
+//! Starts with nothing generalized and makes values more general, everywhere at once, until the
+//! models hold.
 //!
 //! ## Method
-//! Sub-tree generalization, as `top-down`, from the other end: every quasi-identifier has one cut, the same for all
-//! records, and at first every cut shows the values themselves. A generalization replaces everything below a node by
-//! the node. As long as some class breaks a model, the generalization with the least cost per record that it may help
-//! is made: its cost, divided by the number of records in broken classes that show something below the node.
-//! Generalizations that touch no broken class are not considered.
+//! Sub-tree generalization, as `top-down`, from the other end: every quasi-identifier has one cut,
+//! the same for all records, and at first every cut shows the values themselves. A generalization
+//! replaces everything below a node by the node. As long as some class breaks a model, the
+//! generalization with the least cost per record that it may help is made: its cost, divided by the
+//! number of records in broken classes that show something below the node. Generalizations that
+//! touch no broken class are not considered.
 //!
 //! - `score = "loss"`: the cost is by how much the certainty penalty (`gcp`) rises.
-//! - `score = "information-gain"`: the cost is the information about the sensitive attributes that is given up: the
-//!   entropy of their values under the node, less the mean entropy under what it replaces. Ties are broken by loss.
+//! - `score = "information-gain"`: the cost is the information about the sensitive attributes that
+//!   is given up: the entropy of their values under the node, less the mean entropy under what it
+//!   replaces. Ties are broken by loss.
 //!
-//! Numbers, dates and ordered files whose taxonomy has no levels between the values and the root (`number = true`) are
-//! generalized by joining two neighbouring ranges. Records without a value join the others only at the root.
+//! Numbers, dates and ordered files whose taxonomy has no levels between the values and the root
+//! (`number = true`) are generalized by joining two neighbouring ranges. Records without a value
+//! join the others only at the root.
 //!
-//! A late generalization often makes an early one needless. So at the end values are made more special again, as
-//! `top-down` does it, as far as the models allow.
+//! A late generalization often makes an early one needless. So at the end values are made more
+//! special again, as `top-down` does it, as far as the models allow.
 //!
 //! ## Guarantee
-//! Every class keeps every model; if even the whole table does not, the algorithm refuses. With monotone models no
-//! specialization of the release keeps them: a local optimum, not the best of all cuts. With other models the search is
-//! a heuristic and may end at the root though something finer would hold.
+//! Every class keeps every model; if even the whole table does not, the algorithm refuses. With
+//! monotone models no specialization of the release keeps them: a local optimum, not the best of
+//! all cuts. With other models the search is a heuristic and may end at the root though something
+//! finer would hold.
 //!
 //! ## Cost
-//! A generalization visits the classes below its node and compares all candidates. Slower than `top-down` where the
-//! result is far from the data, that is, for large k.
+//! A generalization visits the classes below its node and compares all candidates. Slower than
+//! `top-down` where the result is far from the data, that is, for large k.
 //!
 //! ## Departures from the paper
-//! The paper divides by how much the smallest class grows, which is nothing in almost every step as long as there is
-//! another small class somewhere; the number of records that may be helped says more. Any model, requirements on some
-//! columns (`on`), `score = "loss"`, ranges without a taxonomy, and the last step are not in the paper.
+//! The paper divides by how much the smallest class grows, which is nothing in almost every step as
+//! long as there is another small class somewhere; the number of records that may be helped says
+//! more. Any model, requirements on some columns (`on`), `score = "loss"`, ranges without a
+//! taxonomy, and the last step are not in the paper.
 //!
 //! ## Reference
-//! Wang, Yu and Chakraborty, "Bottom-up generalization: a data mining solution to privacy protection", 2004.
+//! Wang, Yu and Chakraborty, "Bottom-up generalization: a data mining solution to privacy
+//! protection", 2004.
 
 use super::cut::{Cuts, Worth, is_free};
 use super::top_down::{How, SCORE, Score, specialize};
 use super::{Algorithm, Goal, Progress, Refusal};
 use crate::catalogue::Entry;
 use crate::class::Run;
+use crate::failure::Failure;
 use crate::release::{Form, Generalized};
 use crate::table::Table;
 use hashbrown::HashMap;
@@ -60,7 +68,13 @@ struct BottomUp {
 }
 
 impl Algorithm for BottomUp {
-    fn anonymize(&self, table: &Table, goal: &Goal<'_>, _seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
+    fn anonymize(
+        &self,
+        table: &Table,
+        goal: &Goal<'_>,
+        _seed: u64,
+        progress: Progress<'_>,
+    ) -> Result<Form, Refusal> {
         if table.rows() == 0 {
             return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
         }
@@ -68,8 +82,10 @@ impl Algorithm for BottomUp {
         let mut climb = Climb::new(Cuts::bottom(table, goal), &worth, self.score);
         let all = table.records();
         while climb.broken > 0 {
-            let go_on = progress(all.saturating_sub(climb.broken), all);
-            match climb.best().filter(|_| go_on) {
+            if !progress.at(all.saturating_sub(climb.broken), all) {
+                return Err(Refusal(vec![Failure::cancelled()]));
+            }
+            match climb.best().filter(|_| !progress.is_late()) {
                 Some((dim, run)) => climb.generalize(dim, run),
                 None if climb.at_top() => {
                     let reasons = Cuts::impossible(table, goal);
@@ -105,12 +121,14 @@ struct Climb<'a> {
     costs: Vec<Vec<Cost>>,
     /// Per quasi-identifier: what could be shown instead of what is.
     candidates: Vec<HashMap<Run, Candidate>>,
-    /// The candidates by price when it was last looked at. Prices rise while classes are mended, and where one falls it
-    /// is entered anew, so the first whose price is still right is the cheapest.
+    /// The candidates by price when it was last looked at. Prices rise while classes are mended,
+    /// and where one falls it is entered anew, so the first whose price is still right is the
+    /// cheapest.
     queue: BinaryHeap<Reverse<(Price, usize, Run)>>,
 }
 
-/// Cost per record in broken groups; the bits of numbers that are not negative stand in their order.
+/// Cost per record in broken groups; the bits of numbers that are not negative stand in their
+/// order.
 type Price = [u64; 2];
 
 /// A generalization that could be made.
@@ -166,9 +184,12 @@ impl<'a> Climb<'a> {
     fn open(&mut self, dim: usize, run: Run) {
         let taxonomy = &self.cuts.table.quasi[dim].taxonomy;
         let wider: Vec<Run> = if is_free(taxonomy) {
-            let left = run.first.checked_sub(1).map(|leaf| Run::new(self.cuts.shown(dim, leaf).first, run.last));
-            let right =
-                (run.last < taxonomy.root().last).then(|| Run::new(run.first, self.cuts.shown(dim, run.last + 1).last));
+            let left = run
+                .first
+                .checked_sub(1)
+                .map(|leaf| Run::new(self.cuts.shown(dim, leaf).first, run.last));
+            let right = (run.last < taxonomy.root().last)
+                .then(|| Run::new(run.first, self.cuts.shown(dim, run.last + 1).last));
             left.into_iter().chain(right).map(|run| taxonomy.cover(run)).collect()
         } else {
             taxonomy.parent(run).into_iter().collect()
@@ -195,12 +216,16 @@ impl<'a> Climb<'a> {
         self.cuts.below(dim, run).map(|below| self.broken_at[dim][below.first as usize]).sum()
     }
 
-    /// The generalization with the least cost per record in broken groups below it; the first of equals.
+    /// The generalization with the least cost per record in broken groups below it; the first of
+    /// equals.
     fn best(&mut self) -> Option<(usize, Run)> {
         while let Some(Reverse((price, dim, run))) = self.queue.pop() {
             let ends = [self.cuts.shown(dim, run.first), self.cuts.shown(dim, run.last)];
             let is_above = ends[0].first == run.first && ends[1].last == run.last && ends[0] != run;
-            let Some(mut candidate) = self.candidates[dim].get(&run).copied().filter(|_| is_above) else { continue };
+            let Some(mut candidate) = self.candidates[dim].get(&run).copied().filter(|_| is_above)
+            else {
+                continue;
+            };
             candidate.broken = self.broken_below(dim, run);
             if candidate.broken > 0 && candidate.price() == price {
                 return Some((dim, run));
@@ -213,7 +238,8 @@ impl<'a> Climb<'a> {
     fn generalize(&mut self, dim: usize, run: Run) {
         let below: Vec<Run> = self.cuts.below(dim, run).collect();
         for v in 0..self.cuts.views.len() {
-            let touched: Vec<usize> = below.iter().flat_map(|&b| self.cuts.views[v].under(dim, b)).collect();
+            let touched: Vec<usize> =
+                below.iter().flat_map(|&b| self.cuts.views[v].under(dim, b)).collect();
             touched.into_iter().for_each(|i| self.mark(v, i, false));
         }
         let changed = self.cuts.merge(dim, run);
@@ -230,8 +256,13 @@ impl<'a> Climb<'a> {
     /// What lies above a run costs less more, now that the run has been paid.
     fn cheapen(&mut self, dim: usize, run: Run, paid: Cost) {
         let taxonomy = &self.cuts.table.quasi[dim].taxonomy;
-        let up =
-            |run| if is_free(taxonomy) { Some(taxonomy.root()).filter(|&r| r != run) } else { taxonomy.parent(run) };
+        let up = |run| {
+            if is_free(taxonomy) {
+                Some(taxonomy.root()).filter(|&r| r != run)
+            } else {
+                taxonomy.parent(run)
+            }
+        };
         for above in std::iter::successors(up(run), |&above| up(above)) {
             if let Some(mut candidate) = self.candidates[dim].get(&above).copied() {
                 candidate.more = [candidate.more[0] - paid[0], candidate.more[1] - paid[1]];
@@ -246,7 +277,8 @@ impl<'a> Climb<'a> {
 
     /// Everything to its root.
     fn finish(&mut self) {
-        (0..self.candidates.len()).for_each(|dim| self.generalize(dim, self.cuts.table.quasi[dim].taxonomy.root()));
+        (0..self.candidates.len())
+            .for_each(|dim| self.generalize(dim, self.cuts.table.quasi[dim].taxonomy.root()));
     }
 
     /// Judges a group that is not marked.

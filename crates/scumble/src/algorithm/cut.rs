@@ -1,12 +1,14 @@
-//! Single-dimensional recoding: one cut through the domain of every quasi-identifier, the same for all records.
+//! Single-dimensional recoding: one cut through the domain of every quasi-identifier, the same for
+//! all records.
 //!
-//! A cut is a set of runs that covers every leaf once. Here it is held together with the groups of records that it
-//! makes equal, linked to the runs they show (the TIPS structure of Fung et al.), so that changing a run touches only
-//! the records below it. Requirements on different sets of columns see different groups: each set is a [`View`].
+//! A cut is a set of runs that covers every leaf once. Here it is held together with the groups of
+//! records that it makes equal, linked to the runs they show (the TIPS structure of Fung et al.),
+//! so that changing a run touches only the records below it. Requirements on different sets of
+//! columns see different groups: each set is a [`View`].
 
 use super::{Goal, Refusal, Requirement};
 use crate::class::{EquivalenceClass, Histogram, Run};
-use crate::problem::Problem;
+use crate::failure::Failure;
 use crate::release::{Form, Generalized, Member, Members};
 use crate::table::{Table, number_tuples};
 use crate::taxonomy::Taxonomy;
@@ -17,8 +19,8 @@ use std::collections::BTreeSet;
 pub(super) struct Cuts<'a> {
     pub table: &'a Table,
     pub goal: &'a Goal<'a>,
-    /// The run that each leaf of each quasi-identifier shows: the runs of the cut, or nodes that stand for those of their
-    /// leaves that show them (siblings).
+    /// The run that each leaf of each quasi-identifier shows: the runs of the cut, or nodes that
+    /// stand for those of their leaves that show them (siblings).
     shown: Vec<Vec<Run>>,
     pub views: Vec<View>,
 }
@@ -34,11 +36,13 @@ pub(super) struct View {
     /// Whether sizes alone decide.
     pub size_decides: bool,
     pub groups: Vec<Group>,
-    /// Per quasi-identifier: the groups that show a run. Some may have been merged into others since.
+    /// Per quasi-identifier: the groups that show a run. Some may have been merged into others
+    /// since.
     under: Vec<HashMap<Run, Vec<u32>>>,
 }
 
-/// Records that a set of columns does not tell apart; without any, a group that was merged into another.
+/// Records that a set of columns does not tell apart; without any, a group that was merged into
+/// another.
 pub(super) struct Group {
     /// One run per quasi-identifier; the root where the view does not look.
     pub region: Vec<Run>,
@@ -66,8 +70,11 @@ pub(super) fn refinement(taxonomy: &Taxonomy, run: Run) -> Option<Refinement> {
     }
     match taxonomy.missing() {
         _ if !is_free(taxonomy) => Some(Refinement::Children(taxonomy.children(run))),
-        // A range cannot say "or missing", so those records are parted from the others before any range is made.
-        Some(m) if run.last == m => Some(Refinement::Children(vec![Run::new(run.first, m - 1), Run::new(m, m)])),
+        // A range cannot say "or missing", so those records are parted from the others before any
+        // range is made.
+        Some(m) if run.last == m => {
+            Some(Refinement::Children(vec![Run::new(run.first, m - 1), Run::new(m, m)]))
+        }
         _ => Some(Refinement::Anywhere),
     }
 }
@@ -78,17 +85,28 @@ impl<'a> Cuts<'a> {
         Cuts::top_for(table, goal, |_| true)
     }
 
-    /// The same, where only some of the requirements are judged group by group, and the others by whoever asks.
-    pub fn top_for(table: &'a Table, goal: &'a Goal<'a>, by_groups: impl Fn(&Requirement) -> bool) -> Cuts<'a> {
-        let whole = Group { region: table.top(), rows: (0..table.rows() as u32).collect(), count: table.records() };
+    /// The same, where only some of the requirements are judged group by group, and the others by
+    /// whoever asks.
+    pub fn top_for(
+        table: &'a Table,
+        goal: &'a Goal<'a>,
+        by_groups: impl Fn(&Requirement) -> bool,
+    ) -> Cuts<'a> {
+        let whole = Group {
+            region: table.top(),
+            rows: (0..table.rows() as u32).collect(),
+            count: table.records(),
+        };
         Cuts::of(table, goal, by_groups, |root, _| root, |_| vec![whole.copy()])
     }
 
     /// Nothing generalized.
     pub fn bottom(table: &'a Table, goal: &'a Goal<'a>) -> Cuts<'a> {
         let points = |on: &[usize]| {
-            let columns: Vec<&[u32]> = on.iter().map(|&d| table.quasi_codes[d].as_slice()).collect();
-            let sizes: Vec<u64> = on.iter().map(|&d| table.quasi[d].taxonomy.leaves() as u64).collect();
+            let columns: Vec<&[u32]> =
+                on.iter().map(|&d| table.quasi_codes[d].as_slice()).collect();
+            let sizes: Vec<u64> =
+                on.iter().map(|&d| table.quasi[d].taxonomy.leaves() as u64).collect();
             let (numbers, firsts) = number_tuples(&columns, &sizes);
             let group = |&first: &u32| {
                 let mut region = table.top();
@@ -115,9 +133,12 @@ impl<'a> Cuts<'a> {
         groups: impl Fn(&[usize]) -> Vec<Group>,
     ) -> Cuts<'a> {
         let all: Vec<usize> = (0..table.quasi.len()).collect();
-        let judged: Vec<usize> = (0..goal.requirements.len()).filter(|&r| by_groups(&goal.requirements[r])).collect();
-        let mut sets: Vec<Vec<usize>> =
-            judged.iter().map(|&r| goal.requirements[r].on.clone().unwrap_or_else(|| all.clone())).collect();
+        let judged: Vec<usize> =
+            (0..goal.requirements.len()).filter(|&r| by_groups(&goal.requirements[r])).collect();
+        let mut sets: Vec<Vec<usize>> = judged
+            .iter()
+            .map(|&r| goal.requirements[r].on.clone().unwrap_or_else(|| all.clone()))
+            .collect();
         sets.sort();
         sets.dedup();
         let view = |on: Vec<usize>| {
@@ -139,13 +160,16 @@ impl<'a> Cuts<'a> {
         Cuts {
             table,
             goal,
-            shown: all.iter().map(|&d| (0..=root_of(d).last).map(|leaf| shown(root_of(d), leaf)).collect()).collect(),
+            shown: all
+                .iter()
+                .map(|&d| (0..=root_of(d).last).map(|leaf| shown(root_of(d), leaf)).collect())
+                .collect(),
             views: sets.into_iter().map(view).collect(),
         }
     }
 
-    /// The answer where there is nothing to search for: the table is empty, or not even the most general cuts keep the
-    /// goal.
+    /// The answer where there is nothing to search for: the table is empty, or not even the most
+    /// general cuts keep the goal.
     pub fn without_search(table: &Table, goal: &Goal<'_>) -> Option<Result<Form, Refusal>> {
         if table.rows() == 0 {
             return Some(Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new()))));
@@ -155,7 +179,7 @@ impl<'a> Cuts<'a> {
     }
 
     /// Why not even the most general cuts keep the goal; empty if they do.
-    pub fn impossible(table: &Table, goal: &Goal<'_>) -> Vec<Problem> {
+    pub fn impossible(table: &Table, goal: &Goal<'_>) -> Vec<Failure> {
         let rows: Vec<u32> = (0..table.rows() as u32).collect();
         goal.impossible(&class(table, table.top(), &rows))
     }
@@ -189,19 +213,23 @@ impl<'a> Cuts<'a> {
 
     /// Whether records keep what a view requires of its groups.
     pub fn keeps(&self, view: &View, region: Vec<Run>, rows: &[u32], count: u64) -> bool {
-        count >= view.least && (view.size_decides || view.judge(self.goal, &class(self.table, region, rows)))
+        count >= view.least
+            && (view.size_decides || view.judge(self.goal, &class(self.table, region, rows)))
     }
 
-    /// Whether all groups would keep the goal if the run were replaced by these pieces, given that they do now.
+    /// Whether all groups would keep the goal if the run were replaced by these pieces, given that
+    /// they do now.
     pub fn admits(&self, dim: usize, run: Run, pieces: &[Run]) -> bool {
         self.views.iter().filter(|view| view.on.contains(&dim)).all(|view| {
             view.under(dim, run).all(|i| {
                 let parts = parts(self.table, dim, pieces, &view.groups[i].rows);
-                parts.into_iter().zip(pieces).filter(|((_, count), _)| *count > 0).all(|((rows, count), &piece)| {
-                    let mut region = view.groups[i].region.clone();
-                    region[dim] = piece;
-                    self.keeps(view, region, &rows, count)
-                })
+                parts.into_iter().zip(pieces).filter(|((_, count), _)| *count > 0).all(
+                    |((rows, count), &piece)| {
+                        let mut region = view.groups[i].region.clone();
+                        region[dim] = piece;
+                        self.keeps(view, region, &rows, count)
+                    },
+                )
             })
         })
     }
@@ -221,7 +249,11 @@ impl<'a> Cuts<'a> {
         self.shown[dim][run.first as usize..=run.last as usize].fill(run);
         self.views
             .iter_mut()
-            .map(|view| if view.on.contains(&dim) { view.join(dim, run, &below) } else { Vec::new() })
+            .map(
+                |view| {
+                    if view.on.contains(&dim) { view.join(dim, run, &below) } else { Vec::new() }
+                },
+            )
             .collect()
     }
 
@@ -230,18 +262,24 @@ impl<'a> Cuts<'a> {
         self.form_as(&self.shown)
     }
 
-    /// The classes if every leaf shows this; different runs of a quasi-identifier begin at different leaves.
+    /// The classes if every leaf shows this; different runs of a quasi-identifier begin at
+    /// different leaves.
     pub fn form_as(&self, shown: &[Vec<Run>]) -> Generalized {
-        let column = |(codes, runs): (&Vec<u32>, &Vec<Run>)| codes.iter().map(|&c| runs[c as usize].first).collect();
+        let column = |(codes, runs): (&Vec<u32>, &Vec<Run>)| {
+            codes.iter().map(|&c| runs[c as usize].first).collect()
+        };
         let columns: Vec<Vec<u32>> = self.table.quasi_codes.iter().zip(shown).map(column).collect();
         let sizes: Vec<u64> = self.table.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
-        let (numbers, firsts) = number_tuples(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes);
+        let (numbers, firsts) =
+            number_tuples(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), &sizes);
         let region = |row: u32| -> Box<[Run]> {
             let cell = |(codes, runs): (&Vec<u32>, &Vec<Run>)| runs[codes[row as usize] as usize];
             self.table.quasi_codes.iter().zip(shown).map(cell).collect()
         };
-        let mut classes: Vec<Members> =
-            firsts.iter().map(|&row| Members { region: region(row), members: Vec::new() }).collect();
+        let mut classes: Vec<Members> = firsts
+            .iter()
+            .map(|&row| Members { region: region(row), members: Vec::new() })
+            .collect();
         for (row, &number) in (0u32..).zip(&numbers) {
             let count = self.table.counts[row as usize];
             classes[number as usize].members.push(Member { row, count });
@@ -274,7 +312,8 @@ impl View {
         }
     }
 
-    /// Divides the groups that show a run. Returns the parts; the first of a group keeps its number.
+    /// Divides the groups that show a run. Returns the parts; the first of a group keeps its
+    /// number.
     fn split(&mut self, table: &Table, dim: usize, run: Run, pieces: &[Run]) -> Vec<usize> {
         let old: Vec<usize> = self.under(dim, run).collect();
         self.under[dim].remove(&run);
@@ -345,8 +384,8 @@ fn parts(table: &Table, dim: usize, pieces: &[Run], rows: &[u32]) -> Vec<(Vec<u3
     parts
 }
 
-/// Which of the pieces holds the leaf. They stand side by side in order, or the first lies within the second, which has
-/// the others.
+/// Which of the pieces holds the leaf. They stand side by side in order, or the first lies within
+/// the second, which has the others.
 pub(super) fn piece_of(pieces: &[Run], leaf: u32) -> usize {
     let i = pieces.partition_point(|piece| piece.last < leaf);
     if pieces[i].contains(leaf) { i } else { pieces.len() - 1 }
@@ -355,26 +394,33 @@ pub(super) fn piece_of(pieces: &[Run], leaf: u32) -> usize {
 /// The class that these rows form.
 fn class(table: &Table, region: Vec<Run>, rows: &[u32]) -> EquivalenceClass {
     let count = |row: u32| u64::from(table.counts[row as usize]);
-    let histograms = table.sensitive.iter().zip(&table.sensitive_codes).map(|(attribute, codes)| {
-        let values = rows.iter().map(|&row| (codes[row as usize], count(row)));
-        Histogram::count(attribute.taxonomy.leaves(), rows.len(), values)
-    });
-    EquivalenceClass { region, count: rows.iter().map(|&row| count(row)).sum(), histograms: histograms.collect() }
+    let histograms =
+        table.sensitive.iter().zip(&table.sensitive_codes).map(|(attribute, codes)| {
+            let values = rows.iter().map(|&row| (codes[row as usize], count(row)));
+            Histogram::count(attribute.taxonomy.leaves(), rows.len(), values)
+        });
+    EquivalenceClass {
+        region,
+        count: rows.iter().map(|&row| count(row)).sum(),
+        histograms: histograms.collect(),
+    }
 }
 
-/// What runs are worth: how many records show them, what they lose, what they say about the sensitive attributes.
-/// All of it is the same whatever the other quasi-identifiers show.
+/// What runs are worth: how many records show them, what they lose, what they say about the
+/// sensitive attributes. All of it is the same whatever the other quasi-identifiers show.
 pub(super) struct Worth<'a> {
     table: &'a Table,
     /// Per quasi-identifier: number of records with a smaller leaf.
     before: Vec<Vec<u64>>,
-    /// Per quasi-identifier and leaf: how often each value of each sensitive attribute occurs with it.
+    /// Per quasi-identifier and leaf: how often each value of each sensitive attribute occurs with
+    /// it.
     labels: Vec<Vec<Histogram>>,
 }
 
 impl<'a> Worth<'a> {
     pub fn new(table: &'a Table) -> Worth<'a> {
-        // Values of different sensitive attributes stand in one histogram, each attribute after the one before.
+        // Values of different sensitive attributes stand in one histogram, each attribute after the
+        // one before.
         let starts: Vec<u32> = table
             .published_sensitive()
             .iter()
@@ -388,7 +434,10 @@ impl<'a> Worth<'a> {
             for (row, &leaf) in codes.iter().enumerate() {
                 let n = u64::from(table.counts[row]);
                 sums[leaf as usize + 1] += n;
-                let values = starts.iter().zip(&table.sensitive_codes).map(|(start, codes)| (start + codes[row], n));
+                let values = starts
+                    .iter()
+                    .zip(&table.sensitive_codes)
+                    .map(|(start, codes)| (start + codes[row], n));
                 pairs[leaf as usize].extend(values);
             }
             for leaf in 0..leaves {
@@ -419,11 +468,15 @@ impl<'a> Worth<'a> {
             - together.0.iter().map(|&(_, c)| nlogn(c)).sum::<f64>()
     }
 
-    /// The entropy, times their number, of the records on both sides of every place in the run, from low to high.
+    /// The entropy, times their number, of the records on both sides of every place in the run,
+    /// from low to high.
     pub fn entropies(&self, dim: usize, run: Run) -> Vec<f64> {
         let leaves = &self.labels[dim][run.first as usize..=run.last as usize];
         let mut right: HashMap<u32, u64> = HashMap::new();
-        leaves.iter().flat_map(|h| &h.0).for_each(|&(value, c)| *right.entry(value).or_default() += c);
+        leaves
+            .iter()
+            .flat_map(|h| &h.0)
+            .for_each(|&(value, c)| *right.entry(value).or_default() += c);
         let mut left: HashMap<u32, u64> = HashMap::new();
         let together = Histogram::of(right.iter().map(|(&value, &c)| (value, c)));
         // Σ c log c over both sides.

@@ -1,14 +1,16 @@
-//! Full-domain generalization: every quasi-identifier is shown at one level of its taxonomy, the same in all records.
+//! Full-domain generalization: every quasi-identifier is shown at one level of its taxonomy, the
+//! same in all records.
 //!
-//! The choices of levels form a lattice. A node of it divides the table into the classes of its *frequency set*, which
-//! is rolled up from the set of a more specific node instead of being counted again. Everything that searches the
-//! lattice (`lattice`, `incognito`, `samarati`, `datafly`) asks [`Lattice::test`] whether a node keeps the goal, and
-//! which classes must be left out for that.
+//! The choices of levels form a lattice. A node of it divides the table into the classes of its
+//! *frequency set*, which is rolled up from the set of a more specific node instead of being
+//! counted again. Everything that searches the lattice (`lattice`, `incognito`, `samarati`,
+//! `datafly`) asks [`Lattice::test`] whether a node keeps the goal, and which classes must be left
+//! out for that.
 
 use super::{Goal, Recoding, Refusal};
 use crate::catalogue::{Kind, Parameter, Parameters};
 use crate::class::{EquivalenceClass, Histogram, Run};
-use crate::problem::Problem;
+use crate::failure::Failure;
 use crate::release::{Form, Generalized, Member, Members, Shape};
 use crate::table::{Attribute, Table, number_tuples_of};
 use crate::taxonomy::Taxonomy;
@@ -89,15 +91,16 @@ pub(super) enum Test {
     Keeps(Vec<bool>),
     /// It does not.
     Breaks,
-    /// More records than may be left out are in classes below the smallest size allowed. Every more specific node has
-    /// at least as many, whatever the models.
+    /// More records than may be left out are in classes below the smallest size allowed. Every more
+    /// specific node has at least as many, whatever the models.
     TooSmall,
 }
 
 impl Frame {
     /// The frame of a table with so many records of each leaf.
     pub fn new(quasi: &[Attribute], counts: Vec<Vec<u64>>, records: u64, limit: u64) -> Frame {
-        let rungs = quasi.iter().zip(&counts).map(|(a, counts)| rungs(&a.taxonomy, counts)).collect();
+        let rungs =
+            quasi.iter().zip(&counts).map(|(a, counts)| rungs(&a.taxonomy, counts)).collect();
         Frame { limit, records, rungs, counts, points: records }
     }
 
@@ -117,13 +120,17 @@ impl Frame {
         self.rungs.iter().map(|levels| levels.len() - 1).collect()
     }
 
-    /// All nodes as numbers, in the order of their levels; refuses lattices that are too large to be searched.
+    /// All nodes as numbers, in the order of their levels; refuses lattices that are too large to
+    /// be searched.
     pub fn nodes(&self) -> Result<Nodes, Refusal> {
         let sizes: Vec<usize> = self.rungs.iter().map(Vec::len).collect();
-        let number = sizes.iter().try_fold(1u128, |n, &size| n.checked_mul(size as u128)).unwrap_or(u128::MAX);
+        let number = sizes
+            .iter()
+            .try_fold(1u128, |n, &size| n.checked_mul(size as u128))
+            .unwrap_or(u128::MAX);
         if number > NODES {
             return Err(Refusal(vec![
-                Problem::new(format!(
+                Failure::refused("search-too-large", format!(
                     "the {} quasi-identifiers can be combined in more than {NODES} ways, too many to search",
                     sizes.len()
                 ))
@@ -134,8 +141,8 @@ impl Frame {
     }
 
     /// Why nothing is published, though the whole table as one class would keep the models.
-    pub fn nothing(&self) -> Problem {
-        Problem::new(format!(
+    pub fn nothing(&self) -> Failure {
+        Failure::refused("nothing-found", format!(
             "no level of generalization that was tried keeps the models with at most {} of {} records left out",
             self.limit, self.records
         ))
@@ -144,11 +151,13 @@ impl Frame {
 
     /// How many classes a node has at most.
     pub fn most_classes(&self, levels: &[usize]) -> u128 {
-        let groups = self.rungs.iter().zip(levels).map(|(rungs, &l)| u128::from(rungs[l].groups.max(1)));
+        let groups =
+            self.rungs.iter().zip(levels).map(|(rungs, &l)| u128::from(rungs[l].groups.max(1)));
         groups.fold(1, |n: u128, g| n.saturating_mul(g)).min(self.points.max(1).into())
     }
 
-    /// For every quasi-identifier and leaf: a leaf that occurs, and stands for all that are shown alike at a level.
+    /// For every quasi-identifier and leaf: a leaf that occurs, and stands for all that are shown
+    /// alike at a level.
     pub fn standing(&self, quasi: &[Attribute], levels: &[usize]) -> Recoding {
         let of = |((a, counts), &level): ((&Attribute, &Vec<u64>), &usize)| {
             let (mut codes, mut known) = (Vec::with_capacity(counts.len()), None);
@@ -171,22 +180,30 @@ impl<'a> Lattice<'a> {
     pub fn new(table: &'a Table, goal: &'a Goal<'a>, limit: u64) -> Lattice<'a> {
         let points = points(table);
         let frame = Frame::of(table, limit, points.count.len() as u64);
-        Lattice { table, goal, frame: Arc::new(frame), points: Arc::new(points), rolled: Mutex::default() }
+        Lattice {
+            table,
+            goal,
+            frame: Arc::new(frame),
+            points: Arc::new(points),
+            rolled: Mutex::default(),
+        }
     }
 
-    /// The same in a frame that is known: of a table whose codes stand for others ([`Frame::standing`]), which is good for
-    /// the nodes at which they are shown alike.
+    /// The same in a frame that is known: of a table whose codes stand for others
+    /// ([`Frame::standing`]), which is good for the nodes at which they are shown alike.
     pub fn within(table: &'a Table, goal: &'a Goal<'a>, frame: Arc<Frame>) -> Lattice<'a> {
         Lattice { table, goal, frame, points: Arc::new(points(table)), rolled: Mutex::default() }
     }
 
     /// Whether what keeps the goal still does when it is generalized further.
     ///
-    /// Without suppression that is so for monotone models, on any columns. With suppression it needs more: a class
-    /// that fails may be larger than the parts of it that failed, unless sizes alone decide. Nothing is known of models
-    /// that look at regions, which grow beyond those of the merged classes, or at the whole release.
+    /// Without suppression that is so for monotone models, on any columns. With suppression it
+    /// needs more: a class that fails may be larger than the parts of it that failed, unless sizes
+    /// alone decide. Nothing is known of models that look at regions, which grow beyond those of
+    /// the merged classes, or at the whole release.
     pub fn closed(&self) -> bool {
-        let plain = self.goal.requirements.iter().map(|r| r.model.promise()).all(|p| !p.wide && !p.region);
+        let plain =
+            self.goal.requirements.iter().map(|r| r.model.promise()).all(|p| !p.wide && !p.region);
         plain && (self.goal.size_decides() || (self.frame.limit == 0 && self.goal.is_monotone()))
     }
 
@@ -195,8 +212,8 @@ impl<'a> Lattice<'a> {
         self.roll_up(&self.source(levels), levels)
     }
 
-    /// A set that the node can be rolled up from and that many nodes share: the levels rounded down to multiples of two;
-    /// if they are such, of four, and so on.
+    /// A set that the node can be rolled up from and that many nodes share: the levels rounded down
+    /// to multiples of two; if they are such, of four, and so on.
     fn source(&self, levels: &[usize]) -> Arc<FrequencySet> {
         let mut step = 2;
         while levels.iter().any(|&l| l >= step) && levels.iter().all(|l| l % step == 0) {
@@ -281,18 +298,26 @@ impl<'a> Lattice<'a> {
             let (part_of, firsts) = self.group(&set.first, levels, on);
             let mut sizes = vec![0; firsts.len()];
             part_of.iter().zip(&set.count).for_each(|(&part, n)| sizes[part as usize] += n);
-            small.iter_mut().zip(&part_of).for_each(|(small, &part)| *small |= sizes[part as usize] < least);
+            small
+                .iter_mut()
+                .zip(&part_of)
+                .for_each(|(small, &part)| *small |= sizes[part as usize] < least);
         }
         small
     }
 
     /// The classes as a recipient would see them, for the models to judge.
-    fn classes(&self, levels: &[usize], set: &FrequencySet) -> impl Iterator<Item = EquivalenceClass> {
+    fn classes(
+        &self,
+        levels: &[usize],
+        set: &FrequencySet,
+    ) -> impl Iterator<Item = EquivalenceClass> {
         let blind = self.goal.size_decides();
         let rows = if blind { Groups::default() } else { set.rows() };
         let histogram = move |rows: &[u32], s: usize| {
             let codes = &self.table.sensitive_codes[s];
-            let values = rows.iter().map(|&r| (codes[r as usize], self.table.counts[r as usize].into()));
+            let values =
+                rows.iter().map(|&r| (codes[r as usize], self.table.counts[r as usize].into()));
             Histogram::count(self.table.sensitive[s].taxonomy.leaves(), rows.len(), values)
         };
         (0..set.count.len()).map(move |i| EquivalenceClass {
@@ -314,7 +339,10 @@ impl<'a> Lattice<'a> {
         let (mut classes, mut suppressed) = (Vec::new(), Vec::new());
         let rows = set.rows();
         for (i, &out) in out.iter().enumerate() {
-            let members = rows.of(i).iter().map(|&row| Member { row, count: self.table.counts[row as usize] });
+            let members = rows
+                .of(i)
+                .iter()
+                .map(|&row| Member { row, count: self.table.counts[row as usize] });
             if out {
                 suppressed.extend(members);
             } else {
@@ -323,8 +351,11 @@ impl<'a> Lattice<'a> {
             }
         }
         let form = Generalized::new(classes, suppressed);
-        let quasi = self.table.quasi.iter().zip(levels).map(|(a, &level)| a.shown_at(level)).collect();
-        Form::Generalized(form.written_in(quasi, Shape::Regions).noted(said(&self.table.quasi, levels)))
+        let quasi =
+            self.table.quasi.iter().zip(levels).map(|(a, &level)| a.shown_at(level)).collect();
+        Form::Generalized(
+            form.written_in(quasi, Shape::Regions).noted(said(&self.table.quasi, levels)),
+        )
     }
 
     /// The form of a node that was found to keep the goal.
@@ -355,7 +386,7 @@ impl<'a> Lattice<'a> {
         let top = self.frame.top();
         let set = self.frequency_set(&top);
         let whole = self.classes(&top, &set);
-        let mut reasons: Vec<Problem> = whole.flat_map(|w| self.goal.impossible(&w)).collect();
+        let mut reasons: Vec<Failure> = whole.flat_map(|w| self.goal.impossible(&w)).collect();
         if reasons.is_empty() {
             reasons.push(self.frame.nothing());
         }
@@ -382,7 +413,9 @@ impl FrequencySet {
     fn class_of_rows(&self) -> Vec<u32> {
         match &self.source {
             None => self.part_of.clone(),
-            Some(source) => source.class_of_rows().iter().map(|&c| self.part_of[c as usize]).collect(),
+            Some(source) => {
+                source.class_of_rows().iter().map(|&c| self.part_of[c as usize]).collect()
+            }
         }
     }
 
@@ -423,13 +456,18 @@ impl Groups {
 /// The distinct combinations of quasi-identifiers.
 fn points(table: &Table) -> FrequencySet {
     let sizes: Vec<u64> = table.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
-    let (part_of, first) = number_tuples_of(table.rows(), &sizes, |dim, row| table.quasi_codes[dim][row]);
+    let (part_of, first) =
+        number_tuples_of(table.rows(), &sizes, |dim, row| table.quasi_codes[dim][row]);
     let mut count = vec![0; first.len()];
-    part_of.iter().zip(&table.counts).for_each(|(&class, &n)| count[class as usize] += u64::from(n));
+    part_of
+        .iter()
+        .zip(&table.counts)
+        .for_each(|(&class, &n)| count[class as usize] += u64::from(n));
     FrequencySet { first, count, part_of, source: None }
 }
 
-/// The levels of a quasi-identifier, with the groups that occur numbered in the order of their leaves.
+/// The levels of a quasi-identifier, with the groups that occur numbered in the order of their
+/// leaves.
 fn rungs(taxonomy: &Taxonomy, counts: &[u64]) -> Vec<Rung> {
     let rung = |level: usize| {
         let (mut group, mut groups, mut last) = (Vec::with_capacity(counts.len()), 0u32, None);
@@ -446,7 +484,8 @@ fn rungs(taxonomy: &Taxonomy, counts: &[u64]) -> Vec<Rung> {
     (0..=taxonomy.levels()).map(rung).collect()
 }
 
-/// The nodes of a lattice as numbers: levels as the digits of a number, the first quasi-identifier's highest.
+/// The nodes of a lattice as numbers: levels as the digits of a number, the first
+/// quasi-identifier's highest.
 pub(super) struct Nodes {
     sizes: Vec<usize>,
     strides: Vec<usize>,
@@ -485,7 +524,8 @@ impl Nodes {
 
     /// The nodes that are one level more general on one quasi-identifier.
     pub fn above(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
-        let higher = (0..self.sizes.len()).filter(move |&dim| self.level(node, dim) + 1 < self.sizes[dim]);
+        let higher =
+            (0..self.sizes.len()).filter(move |&dim| self.level(node, dim) + 1 < self.sizes[dim]);
         higher.map(move |dim| node + self.strides[dim])
     }
 
@@ -507,8 +547,8 @@ pub(super) const METRIC: Parameter = Parameter {
     about: "what the published generalization loses least of",
 };
 
-/// What a node loses, by one of the metrics, as whole numbers: a sum does not depend on its order, so ties are ties on
-/// every machine and for every number of threads.
+/// What a node loses, by one of the metrics, as whole numbers: a sum does not depend on its order,
+/// so ties are ties on every machine and for every number of threads.
 pub(super) enum Loss {
     /// The sum over all cells of what their group loses.
     Cells(Cells),
@@ -538,22 +578,32 @@ impl Loss {
     }
 
     /// Of a node with some of its classes left out.
-    pub fn of(&self, lattice: &Lattice<'_>, levels: &[usize], set: &FrequencySet, out: &[bool]) -> u128 {
+    pub fn of(
+        &self,
+        lattice: &Lattice<'_>,
+        levels: &[usize],
+        set: &FrequencySet,
+        out: &[bool],
+    ) -> u128 {
         let classes = set.count.iter().zip(out);
         match self {
             Loss::Cells(cells) => {
                 let left_out = (0..out.len()).filter(|&i| out[i]);
                 let more = left_out.map(|i| {
-                    u128::from(set.count[i]) * u128::from(cells.suppressed - cells.of(lattice, levels, set.first[i]))
+                    u128::from(set.count[i])
+                        * u128::from(cells.suppressed - cells.of(lattice, levels, set.first[i]))
                 });
                 self.least(&lattice.frame, levels) + more.sum::<u128>()
             }
-            Loss::Discernibility => {
-                classes.map(|(&n, &out)| u128::from(n) * u128::from(if out { lattice.frame.records } else { n })).sum()
-            }
+            Loss::Discernibility => classes
+                .map(|(&n, &out)| {
+                    u128::from(n) * u128::from(if out { lattice.frame.records } else { n })
+                })
+                .sum(),
             Loss::ClassSize => {
-                let (kept, number) =
-                    classes.filter(|(_, out)| !**out).fold((0, 0), |(kept, number), (n, _)| (kept + n, number + 1));
+                let (kept, number) = classes
+                    .filter(|(_, out)| !**out)
+                    .fold((0, 0), |(kept, number), (n, _)| (kept + n, number + 1));
                 (u128::from(kept) << 40) / u128::from(number.max(1u64))
             }
         }
@@ -568,9 +618,12 @@ impl Loss {
     pub fn least_above(&self, frame: &Frame, set: &FrequencySet) -> u128 {
         match self {
             Loss::Cells(_) => 0,
-            // Merged classes are larger, and a record that is left out is charged no less than in any class.
+            // Merged classes are larger, and a record that is left out is charged no less than in
+            // any class.
             Loss::Discernibility => set.count.iter().map(|&n| u128::from(n).pow(2)).sum(),
-            Loss::ClassSize => (u128::from(frame.records - frame.limit) << 40) / set.count.len().max(1) as u128,
+            Loss::ClassSize => {
+                (u128::from(frame.records - frame.limit) << 40) / set.count.len().max(1) as u128
+            }
         }
     }
 
@@ -595,16 +648,24 @@ impl Cells {
             let t = &attribute.taxonomy;
             let marginal = Marginal::new(counts);
             let cell = |level: usize, run: Run| match metric {
-                "iloss" => attribute.weight / heaviest * (t.values_at(run, level) - 1) as f64 / t.domain() as f64,
+                "iloss" => {
+                    attribute.weight / heaviest * (t.values_at(run, level) - 1) as f64
+                        / t.domain() as f64
+                }
                 "precision" => level as f64 / t.levels().max(1) as f64,
                 // Up to what the leaves' own frequencies add, which is the same for every node.
                 "entropy" => marginal.bits(run),
                 _ => t.loss_at(run, level),
             };
             suppressed += fixed(if metric == "gcp" { 1.0 } else { cell(t.levels(), t.root()) });
-            let leaves = |level| (0..t.leaves() as u32).map(move |leaf| fixed(cell(level, t.at_level(leaf, level))));
-            let at_levels: Vec<Vec<u64>> = (0..=t.levels()).map(|level| leaves(level).collect()).collect();
-            let sum = |losses: &Vec<u64>| losses.iter().zip(counts).map(|(&x, &n)| u128::from(x) * u128::from(n)).sum();
+            let leaves = |level| {
+                (0..t.leaves() as u32).map(move |leaf| fixed(cell(level, t.at_level(leaf, level))))
+            };
+            let at_levels: Vec<Vec<u64>> =
+                (0..=t.levels()).map(|level| leaves(level).collect()).collect();
+            let sum = |losses: &Vec<u64>| {
+                losses.iter().zip(counts).map(|(&x, &n)| u128::from(x) * u128::from(n)).sum()
+            };
             total.push(at_levels.iter().map(sum).collect());
             loss.push(at_levels);
         }
@@ -613,6 +674,11 @@ impl Cells {
 
     fn of(&self, lattice: &Lattice<'_>, levels: &[usize], row: u32) -> u64 {
         let codes = lattice.table.quasi_codes.iter().map(|codes| codes[row as usize] as usize);
-        self.loss.iter().zip(levels).zip(codes).map(|((loss, &level), code)| loss[level][code]).sum()
+        self.loss
+            .iter()
+            .zip(levels)
+            .zip(codes)
+            .map(|((loss, &level), code)| loss[level][code])
+            .sum()
     }
 }

@@ -1,9 +1,10 @@
-//! Records in groups of different sensitive values: what `anatomy`, `history-guided` and `m-invariance` share.
+//! Records in groups of different sensitive values: what `anatomy`, `history-guided` and
+//! `m-invariance` share.
 
 use super::{Goal, Refusal, joined};
 use crate::class::{EquivalenceClass, Run};
+use crate::failure::Failure;
 use crate::model::Concern;
-use crate::problem::Problem;
 use crate::publish::judge_one;
 use crate::release::{Member, Release, class, group};
 use crate::table::Table;
@@ -15,16 +16,24 @@ use rayon::prelude::*;
 pub(super) const NOTE: &str = "anatomized: the quasi-identifiers are published as they are, so whoever knows them of a \
                                person sees whether the person is in the table";
 
-/// The row of every record, in an order that only the seed knows, which decides wherever one record is as good as another.
+/// The row of every record, in an order that only the seed knows, which decides wherever one record
+/// is as good as another.
 pub(super) fn records(table: &Table, random: &mut ChaCha8Rng) -> Vec<u32> {
-    let mut records: Vec<u32> =
-        (0..table.rows()).flat_map(|r| std::iter::repeat_n(r as u32, table.counts[r] as usize)).collect();
+    let mut records: Vec<u32> = (0..table.rows())
+        .flat_map(|r| std::iter::repeat_n(r as u32, table.counts[r] as usize))
+        .collect();
     records.shuffle(random);
     records
 }
 
 /// Why the records cannot be put into groups of ℓ different values.
-pub(super) fn not_eligible(algorithm: &str, l: u64, table: &Table, goal: &Goal<'_>, about: usize) -> Option<Problem> {
+pub(super) fn not_eligible(
+    algorithm: &str,
+    l: u64,
+    table: &Table,
+    goal: &Goal<'_>,
+    about: usize,
+) -> Option<Failure> {
     let counts = &goal.distributions[about].counts;
     let (most, n) = (counts.iter().copied().max().unwrap_or(0), table.records());
     if u128::from(most) * u128::from(l) <= u128::from(n) {
@@ -35,14 +44,16 @@ pub(super) fn not_eligible(algorithm: &str, l: u64, table: &Table, goal: &Goal<'
         "`{algorithm}` with l = {l} is not possible for `{name}`: one of its values is held by {most} of {n} records, more \
          than one in {l}"
     );
-    Some(Problem::new(message).hint(match n / most.max(1) {
-        0 | 1 => "no groups are possible for this attribute; use an algorithm that generalizes".into(),
+    Some(Failure::refused("cannot-be-met", message).hint(match n / most.max(1) {
+        0 | 1 => {
+            "no groups are possible for this attribute; use an algorithm that generalizes".into()
+        }
         largest => format!("at most l = {largest} can be asked of these data"),
     }))
 }
 
 /// The models of identity that do not hold on the quasi-identifiers as they are.
-pub(super) fn identity(algorithm: &str, table: &Table, goal: &Goal<'_>) -> Vec<Problem> {
+pub(super) fn identity(algorithm: &str, table: &Table, goal: &Goal<'_>) -> Vec<Failure> {
     let identity = |i: &usize| goal.requirements[*i].model.promise().concerns == Concern::Identity;
     let asked: Vec<usize> = (0..goal.requirements.len()).filter(identity).collect();
     if asked.is_empty() {
@@ -52,10 +63,12 @@ pub(super) fn identity(algorithm: &str, table: &Table, goal: &Goal<'_>) -> Vec<P
     let broken = |i: usize| {
         let judgement = judge_one(goal, &unchanged, &unchanged.classes, i);
         let name = goal.requirements[i].name;
-        let message =
-            format!("`{algorithm}` publishes the quasi-identifiers as they are, and so {}", judgement.words(name));
+        let message = format!(
+            "`{algorithm}` publishes the quasi-identifiers as they are, and so {}",
+            judgement.words(name)
+        );
         let hint = "use an algorithm that generalizes, or ask for a model of the sensitive attribute instead";
-        (!judgement.holds).then(|| Problem::new(message).hint(hint))
+        (!judgement.holds).then(|| Failure::refused("cannot-be-met", message).hint(hint))
     };
     asked.into_iter().filter_map(broken).collect()
 }
@@ -66,8 +79,8 @@ pub(super) fn sensitive(goal: &Goal<'_>) -> Vec<usize> {
     (0..goal.requirements.len()).filter(sensitive).collect()
 }
 
-/// Merges groups until every one of them is right and keeps the models of sensitive attributes. Those that do not are
-/// merged with each other, in their order; what remains, with others.
+/// Merges groups until every one of them is right and keeps the models of sensitive attributes.
+/// Those that do not are merged with each other, in their order; what remains, with others.
 pub(super) fn repair(
     table: &Table,
     goal: &Goal<'_>,
@@ -83,14 +96,17 @@ pub(super) fn repair(
         false => class(table, Vec::new(), members),
     };
     let nothing = asked.is_empty() && right.is_none();
-    let verdicts: Vec<bool> = groups.par_iter().map(|members| nothing || holds(&class_of(members))).collect();
+    let verdicts: Vec<bool> =
+        groups.par_iter().map(|members| nothing || holds(&class_of(members))).collect();
     let (mut good, mut failing) = (Vec::with_capacity(groups.len()), Vec::new());
     for (members, holds) in groups.into_iter().zip(verdicts) {
         if holds { &mut good } else { &mut failing }.push(members);
     }
     let mut waiting: Option<(Vec<Member>, EquivalenceClass)> = None;
     let mut failing = failing.into_iter();
-    while let Some(next) = failing.next().or_else(|| waiting.is_some().then(|| good.pop()).flatten()) {
+    while let Some(next) =
+        failing.next().or_else(|| waiting.is_some().then(|| good.pop()).flatten())
+    {
         let class = class_of(&next);
         let merged = match waiting.take() {
             Some((mut members, before)) => {
@@ -109,7 +125,8 @@ pub(super) fn repair(
     match waiting {
         Some((members, whole)) => {
             let reasons = goal.impossible(&whole);
-            // One group may keep what is judged on the whole, though it would not do its part among others.
+            // One group may keep what is judged on the whole, though it would not do its part among
+            // others.
             if reasons.is_empty() { Ok(vec![joined(members)]) } else { Err(Refusal(reasons)) }
         }
         None => Ok(good),
@@ -143,7 +160,12 @@ impl<'a> Job<'a> {
     }
 
     /// Groups of records, which are rows in random order and together eligible.
-    pub fn groups(&self, records: Vec<u32>, near: bool, random: &mut ChaCha8Rng) -> Vec<Vec<Member>> {
+    pub fn groups(
+        &self,
+        records: Vec<u32>,
+        near: bool,
+        random: &mut ChaCha8Rng,
+    ) -> Vec<Vec<Member>> {
         let parts = if near { self.parts(&records) } else { vec![records] };
         let grouped = |(i, part): (usize, &Vec<u32>)| {
             let mut random = random.clone();
@@ -151,9 +173,11 @@ impl<'a> Job<'a> {
             random.set_stream((1 << 41) + i as u64);
             self.group(part, &mut random)
         };
-        let mut groups: Vec<Vec<Member>> = parts.par_iter().enumerate().flat_map_iter(grouped).collect();
+        let mut groups: Vec<Vec<Member>> =
+            parts.par_iter().enumerate().flat_map_iter(grouped).collect();
         if !near {
-            // The last groups have the rarer values; merged with each other they would stay unlike the table.
+            // The last groups have the rarer values; merged with each other they would stay unlike
+            // the table.
             groups.shuffle(random);
         }
         groups
@@ -166,19 +190,24 @@ impl<'a> Job<'a> {
     /// Groups of the records of an eligible part, which are rows in random order.
     fn group(&self, part: &[u32], random: &mut ChaCha8Rng) -> Vec<Vec<Member>> {
         let sorted = self.by_value(part);
-        let mut buckets: Vec<&[u32]> = sorted.chunk_by(|&a, &b| self.value(a) == self.value(b)).collect();
+        let mut buckets: Vec<&[u32]> =
+            sorted.chunk_by(|&a, &b| self.value(a) == self.value(b)).collect();
         // Which of equally large ones comes first is left to chance.
         buckets.shuffle(random);
         buckets.sort_by_key(|b| std::cmp::Reverse(b.len()));
         let mut groups: Vec<Vec<Member>> = Vec::with_capacity(part.len() / self.l);
         while let Some(least) = buckets.get(self.l - 1).map(|b| b.len()).filter(|&n| n > 0) {
-            // Of the buckets as large as the ℓ-th the last ones are taken: so they stay in order of size.
+            // Of the buckets as large as the ℓ-th the last ones are taken: so they stay in order of
+            // size.
             let larger = buckets.partition_point(|b| b.len() > least);
             let end = buckets.partition_point(|b| b.len() >= least);
             let (head, tail) = buckets.split_at_mut(larger);
             let chosen = head.iter_mut().chain(&mut tail[end - self.l..end - larger]);
             groups.push(
-                chosen.filter_map(|bucket| bucket.split_off_last()).map(|&row| Member { row, count: 1 }).collect(),
+                chosen
+                    .filter_map(|bucket| bucket.split_off_last())
+                    .map(|&row| Member { row, count: 1 })
+                    .collect(),
             );
         }
         for &row in buckets.into_iter().flatten() {
@@ -211,8 +240,8 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Cutting the records into parts of people alike. A record is packed as its quasi-identifiers, its value and its row, and
-/// moved as a whole, so that a part is a stretch of memory.
+/// Cutting the records into parts of people alike. A record is packed as its quasi-identifiers, its
+/// value and its row, and moved as a whole, so that a part is a stretch of memory.
 impl Job<'_> {
     fn dims(&self) -> usize {
         self.table.quasi.len()
@@ -233,7 +262,8 @@ impl Job<'_> {
         self.divide(&mut packed, &mut vec![0; self.values])
     }
 
-    /// Cuts as often as both sides are eligible. `counts` is as long as there are values, and all zero.
+    /// Cuts as often as both sides are eligible. `counts` is as long as there are values, and all
+    /// zero.
     fn divide(&self, part: &mut [u32], counts: &mut Vec<u32>) -> Vec<Vec<u32>> {
         let stride = self.stride();
         let n = part.len() / stride;
@@ -244,13 +274,17 @@ impl Job<'_> {
         let (mut parts, more) = if n < ALONE {
             (self.divide(low, counts), self.divide(high, counts))
         } else {
-            rayon::join(|| self.divide(low, counts), || self.divide(high, &mut vec![0; self.values]))
+            rayon::join(
+                || self.divide(low, counts),
+                || self.divide(high, &mut vec![0; self.values]),
+            )
         };
         parts.extend(more);
         parts
     }
 
-    /// Sorts the records so that those before the place returned, and those from it on, are both eligible.
+    /// Sorts the records so that those before the place returned, and those from it on, are both
+    /// eligible.
     fn cut(&self, part: &mut [u32], counts: &mut [u32]) -> Option<usize> {
         let stride = self.stride();
         let n = part.len() / stride;
@@ -265,7 +299,8 @@ impl Job<'_> {
             let mut order = order_by(dim);
             order.select_nth_unstable(half);
             let (low, high) = order.split_at(half);
-            let mut side = |side: &[(u32, u32)]| self.eligible(side.iter().map(|&(_, i)| value(i)), counts);
+            let mut side =
+                |side: &[(u32, u32)]| self.eligible(side.iter().map(|&(_, i)| value(i)), counts);
             (side(low) && side(high)).then_some((order, half))
         });
         let (order, cut) = median.or_else(|| {
@@ -278,7 +313,9 @@ impl Job<'_> {
         })?;
         let sorted: Vec<u32> = order
             .iter()
-            .flat_map(|&(_, i)| part[i as usize * stride..(i as usize + 1) * stride].iter().copied())
+            .flat_map(|&(_, i)| {
+                part[i as usize * stride..(i as usize + 1) * stride].iter().copied()
+            })
             .collect();
         part.copy_from_slice(&sorted);
         Some(cut)
@@ -294,13 +331,18 @@ impl Job<'_> {
             }
         }
         let width = |dim: usize| self.table.quasi[dim].taxonomy.loss(runs[dim]);
-        let mut dims: Vec<usize> = (0..runs.len()).filter(|&dim| runs[dim].first < runs[dim].last).collect();
+        let mut dims: Vec<usize> =
+            (0..runs.len()).filter(|&dim| runs[dim].first < runs[dim].last).collect();
         dims.sort_by(|&a, &b| width(b).total_cmp(&width(a)));
         dims
     }
 
     /// Whether records with these values can be put into groups of ℓ different ones.
-    fn eligible(&self, values: impl ExactSizeIterator<Item = u32> + Clone, counts: &mut [u32]) -> bool {
+    fn eligible(
+        &self,
+        values: impl ExactSizeIterator<Item = u32> + Clone,
+        counts: &mut [u32],
+    ) -> bool {
         let most = values.len() / self.l;
         let count = |v: u32| {
             counts[v as usize] += 1;

@@ -1,38 +1,47 @@
 //! # history-guided
 //!
-//! Publishes again what `anatomy` published before: groups are kept, who left is replaced by a newcomer of the same value.
+//! Publishes again what `anatomy` published before: groups are kept, who left is replaced by a
+//! newcomer of the same value.
 //!
 //! ## Method
-//! The release has the form of `anatomy`: quasi-identifiers as they are with the number of a group, and sensitive values by
-//! group. Without an earlier release the groups are those of `anatomy`. With earlier ones:
+//! The release has the form of `anatomy`: quasi-identifiers as they are with the number of a group,
+//! and sensitive values by group. Without an earlier release the groups are those of `anatomy`.
+//! With earlier ones:
 //!
-//! 1. Whoever was in the newest release stays in her group. Who left leaves an empty place with her value.
-//! 2. Who returns from an older release takes a free place of her value in a group that shows exactly the values that her
-//!    own showed; if there is none, she counts as a newcomer.
-//! 3. Newcomers, chosen at random, fill the places of their values: as many as can be so that the others are still
-//!    eligible. A place that nobody fills is gone: a later newcomer in it would be known by it.
-//! 4. The other newcomers form new groups of at least ℓ different values, `grouping` as for `anatomy`.
-//! 5. A group that no longer has ℓ different values, or whose commonest value is held by more than one in ℓ, and one that
-//!    breaks a model, is merged with others.
+//! 1. Whoever was in the newest release stays in her group. Who left leaves an empty place with her
+//!    value.
+//! 2. Who returns from an older release takes a free place of her value in a group that shows
+//!    exactly the values that her own showed; if there is none, she counts as a newcomer.
+//! 3. Newcomers, chosen at random, fill the places of their values: as many as can be so that the
+//!    others are still eligible. A place that nobody fills is gone: a later newcomer in it would be
+//!    known by it.
+//! 4. The other newcomers form new groups of at least ℓ different values, `grouping` as for
+//!    `anatomy`.
+//! 5. A group that no longer has ℓ different values, or whose commonest value is held by more than
+//!    one in ℓ, and one that breaks a model, is merged with others.
 //!
-//! A person whose sensitive value has changed is a newcomer. There must be one published sensitive attribute.
+//! A person whose sensitive value has changed is a newcomer. There must be one published sensitive
+//! attribute.
 //!
 //! ## Guarantee
-//! In every group no value is held by more than one record in ℓ, as with `anatomy`; otherwise the algorithm refuses. If
-//! every place is filled and nobody returns elsewhere, all releases together tell of everybody what one of them tells, and
-//! no more. Where a place stays empty, the earlier group and the present one together tell about who left and who stayed;
-//! they may tell all. `m-invariance` closes that gap with counterfeits. The algorithm says how many places stayed empty;
-//! `scumble attack inference` says what that means.
+//! In every group no value is held by more than one record in ℓ, as with `anatomy`; otherwise the
+//! algorithm refuses. If every place is filled and nobody returns elsewhere, all releases together
+//! tell of everybody what one of them tells, and no more. Where a place stays empty, the earlier
+//! group and the present one together tell about who left and who stayed; they may tell all.
+//! `m-invariance` closes that gap with counterfeits. The algorithm says how many places stayed
+//! empty; `scumble attack inference` says what that means.
 //!
 //! ## Cost
 //! O(n) for n records, and what grouping the newcomers costs (see `anatomy`).
 //!
 //! ## Departures from the paper
-//! The paper fills any place it can and leaves open what becomes of newcomers who cannot be grouped; here filling keeps them
-//! eligible. The paper leaves small groups small; here they are merged. People who return are not in the paper.
+//! The paper fills any place it can and leaves open what becomes of newcomers who cannot be
+//! grouped; here filling keeps them eligible. The paper leaves small groups small; here they are
+//! merged. People who return are not in the paper.
 //!
 //! ## Reference
-//! Wang, Zhu, Du and Teng, "Inference analysis in privacy-preserving data re-publishing", 2008, section 4.1.
+//! Wang, Zhu, Du and Teng, "Inference analysis in privacy-preserving data re-publishing", 2008,
+//! section 4.1.
 
 use super::grouping::{Job, NOTE, identity, not_eligible, records, repair};
 use super::newcomers::{Newcomers, only_sensitive, past};
@@ -74,9 +83,21 @@ struct HistoryGuided {
 }
 
 impl Algorithm for HistoryGuided {
-    fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
+    fn anonymize(
+        &self,
+        table: &Table,
+        goal: &Goal<'_>,
+        seed: u64,
+        progress: Progress<'_>,
+    ) -> Result<Form, Refusal> {
         let distributions = goal.distributions.clone();
-        let goal = &Goal::among(goal.requirements, goal.quasi, goal.sensitive, distributions, Shape::Groups);
+        let goal = &Goal::among(
+            goal.requirements,
+            goal.quasi,
+            goal.sensitive,
+            distributions,
+            Shape::Groups,
+        );
         let mut reasons = goal.unfit();
         reasons.extend(only_sensitive(ENTRY.name, table).err());
         if reasons.is_empty() {
@@ -92,7 +113,7 @@ impl Algorithm for HistoryGuided {
         let total = table.records();
         let mut kept = Kept::new(table, past, records(table, &mut random));
         let rest = kept.fill(self, &mut random)?;
-        progress(total / 2, total);
+        progress.at(total / 2, total);
         let mut groups = kept.groups();
         groups.extend(Job::new(table, 0, self.l).groups(rest, self.near, &mut random));
         groups.shuffle(&mut random);
@@ -102,9 +123,14 @@ impl Algorithm for HistoryGuided {
         };
         let mut groups = repair(table, goal, groups, Some(&right))?;
         groups.shuffle(&mut random);
-        progress(total, total);
+        progress.at(total, total);
         let notes = [NOTE.into()].into_iter().chain(kept.note()).collect();
-        Ok(Form::Anatomized(Anatomized { groups, counterfeits: Vec::new(), suppressed: Vec::new(), notes }))
+        Ok(Form::Anatomized(Anatomized {
+            groups,
+            counterfeits: Vec::new(),
+            suppressed: Vec::new(),
+            notes,
+        }))
     }
 
     fn remembers(&self) -> bool {
@@ -139,9 +165,12 @@ impl<'a> Kept<'a> {
         let groups = past.map_or(0, |past| past.groups.len());
         let open = vec![Vec::new(); table.sensitive[0].taxonomy.leaves()];
         let (members, returning, new) = (vec![Vec::new(); groups], Vec::new(), Vec::new());
-        let mut kept = Kept { table, past, members, open, returning, new, elsewhere: 0, places: 0, empty: 0 };
+        let mut kept =
+            Kept { table, past, members, open, returning, new, elsewhere: 0, places: 0, empty: 0 };
         for row in records {
-            match past.and_then(|past| past.group_of(row as usize).map(|g| (g, past.groups[g].newest))) {
+            match past
+                .and_then(|past| past.group_of(row as usize).map(|g| (g, past.groups[g].newest)))
+            {
                 Some((group, true)) => kept.members[group].push(row),
                 Some((_, false)) => kept.returning.push(row),
                 None => kept.new.push(row),
@@ -152,7 +181,8 @@ impl<'a> Kept<'a> {
                 continue;
             }
             for &(value, n) in &group.values {
-                let there = kept.members[number].iter().filter(|&&row| kept.value(row) == value).count();
+                let there =
+                    kept.members[number].iter().filter(|&&row| kept.value(row) == value).count();
                 let left = (n as usize).saturating_sub(there);
                 kept.open[value as usize].extend(std::iter::repeat_n(number as u32, left));
                 kept.places += left as u64;
@@ -193,7 +223,8 @@ impl<'a> Kept<'a> {
         Ok(rest)
     }
 
-    /// Gives people who return a place in a group that shows the same values as theirs did; the others are newcomers.
+    /// Gives people who return a place in a group that shows the same values as theirs did; the
+    /// others are newcomers.
     fn return_home(&mut self) {
         let Some(past) = self.past.filter(|_| !self.returning.is_empty()) else { return };
         let mut alike: HashMap<Place<'_>, Vec<u32>> = HashMap::new();
@@ -222,7 +253,9 @@ impl<'a> Kept<'a> {
     /// The groups that somebody is in.
     fn groups(&mut self) -> Vec<Vec<Member>> {
         let people = std::mem::take(&mut self.members).into_iter().filter(|rows| !rows.is_empty());
-        people.map(|rows| joined(rows.into_iter().map(|row| Member { row, count: 1 }).collect())).collect()
+        people
+            .map(|rows| joined(rows.into_iter().map(|row| Member { row, count: 1 }).collect()))
+            .collect()
     }
 
     /// What became of the places, for the publisher.

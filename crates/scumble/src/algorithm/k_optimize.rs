@@ -3,38 +3,42 @@
 //! The best single-dimensional recoding: tries every set of cuts, without trying most of them.
 //!
 //! ## Method
-//! A recoding is a set of *splits* over all quasi-identifiers, the same for all records. Numbers, dates and ordered files
-//! (`ordered = true`) may be split between any two of their values, in their order; what is published are the ranges
-//! between the splits. Other categories may be split at a node of their taxonomy, into its children, once the node above
-//! is split: only nodes can be published. The empty set is the most general table. Classes that do not keep the models
-//! are left out of the release and charged.
+//! A recoding is a set of *splits* over all quasi-identifiers, the same for all records. Numbers,
+//! dates and ordered files (`ordered = true`) may be split between any two of their values, in
+//! their order; what is published are the ranges between the splits. Other categories may be split
+//! at a node of their taxonomy, into its children, once the node above is split: only nodes can be
+//! published. The empty set is the most general table. Classes that do not keep the models are left
+//! out of the release and charged.
 //!
-//! - `cost = "discernibility"`: every published record is charged the size of its class, every record left out the size
-//!   of the table.
-//! - `cost = "classification"`: one for every record that is left out or has not the most frequent value of the first
-//!   sensitive attribute in its class.
+//! - `cost = "discernibility"`: every published record is charged the size of its class, every
+//!   record left out the size of the table.
+//! - `cost = "classification"`: one for every record that is left out or has not the most frequent
+//!   value of the first sensitive attribute in its class.
 //!
-//! The sets are searched depth-first, each once: a node of the search is a set of splits (the head) and the splits that
-//! may still be added (the tail). Every table below a node costs at least its bound: records in classes too small even
-//! now are left out for ever, and the others are in classes no smaller than those of head and tail together, nor than
-//! the models allow. A node whose bound is not below the best cost known is left. So is a split of the tail if the bound
-//! with it is not, or if it is useless: wherever it divides a class, the parts are too small. The splits that divide most
-//! classes are tried first. A greedy search finds a good recoding to begin with.
+//! The sets are searched depth-first, each once: a node of the search is a set of splits (the head)
+//! and the splits that may still be added (the tail). Every table below a node costs at least its
+//! bound: records in classes too small even now are left out for ever, and the others are in
+//! classes no smaller than those of head and tail together, nor than the models allow. A node whose
+//! bound is not below the best cost known is left. So is a split of the tail if the bound with it
+//! is not, or if it is useless: wherever it divides a class, the parts are too small. The splits
+//! that divide most classes are tried first. A greedy search finds a good recoding to begin with.
 //!
 //! ## Guarantee
-//! Every published class keeps every model, judged among what is published. If the search ends within `nodes`, no
-//! recoding of this kind costs less. If not, the best one found is published with a note of how far it is from the bound
-//! at most. `suppress` limits how many records may be left out; what would leave out more is not considered.
+//! Every published class keeps every model, judged among what is published. If the search ends
+//! within `nodes`, no recoding of this kind costs less. If not, the best one found is published
+//! with a note of how far it is from the bound at most. `suppress` limits how many records may be
+//! left out; what would leave out more is not considered.
 //!
 //! ## Cost
-//! Exponential in the number of splits in the worst case. A node takes O(d · n) for d quasi-identifiers and n distinct
-//! rows, on one core.
+//! Exponential in the number of splits in the worst case. A node takes O(d · n) for d
+//! quasi-identifiers and n distinct rows, on one core.
 //!
 //! ## Departures from the paper
-//! Any model may be asked for; bounds use what it says about the size of a class. Categories are split at their taxonomy
-//! instead of in an arbitrary order; declare a file `ordered` to have the paper's ranges. The paper calls a split useless
-//! if one of the parts is always too small. That is not so under discernibility: to leave out the few is sometimes
-//! cheaper than to keep them in a class of more than half the table. Here it counts only where it is true.
+//! Any model may be asked for; bounds use what it says about the size of a class. Categories are
+//! split at their taxonomy instead of in an arbitrary order; declare a file `ordered` to have the
+//! paper's ranges. The paper calls a split useless if one of the parts is always too small. That is
+//! not so under discernibility: to leave out the few is sometimes cheaper than to keep them in a
+//! class of more than half the table. Here it counts only where it is true.
 //!
 //! ## Reference
 //! Bayardo and Agrawal, "Data privacy through optimal k-anonymization", 2005.
@@ -43,7 +47,7 @@ use super::full_domain::limit;
 use super::{Algorithm, Goal, Progress, Refusal};
 use crate::catalogue::{Entry, Kind, Parameter, Parameters};
 use crate::class::{EquivalenceClass, Histogram, Run};
-use crate::problem::Problem;
+use crate::failure::Failure;
 use crate::release::{Form, Generalized, Member, Members};
 use crate::table::{Table, number_tuples};
 use crate::taxonomy::Taxonomy;
@@ -80,7 +84,13 @@ struct KOptimize {
 }
 
 impl Algorithm for KOptimize {
-    fn anonymize(&self, table: &Table, goal: &Goal<'_>, _seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
+    fn anonymize(
+        &self,
+        table: &Table,
+        goal: &Goal<'_>,
+        _seed: u64,
+        progress: Progress<'_>,
+    ) -> Result<Form, Refusal> {
         if table.rows() == 0 {
             return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
         }
@@ -88,7 +98,7 @@ impl Algorithm for KOptimize {
         search.climb();
         let tail = (0..search.splits.len()).collect();
         search.visit(tail, 0);
-        progress(1, 1);
+        progress.at(1, 1);
         match search.best.take() {
             Some(best) => {
                 let form = search.form(&best.head);
@@ -185,10 +195,12 @@ struct Sweep {
     /// Whether a row was met, and the code (or child) of the last.
     met: bool,
     last: u32,
-    /// Records met, and what they would raise the bound by if they were left out. Of a node: in this child.
+    /// Records met, and what they would raise the bound by if they were left out. Of a node: in
+    /// this child.
     size: u64,
     raise: u64,
-    /// Of a node: records and raise in children that are too small, and parts in all and large enough.
+    /// Of a node: records and raise in children that are too small, and parts in all and large
+    /// enough.
     small: u64,
     small_raise: u64,
     parts: u64,
@@ -198,9 +210,15 @@ struct Sweep {
 }
 
 impl<'a> Search<'a> {
-    fn new(table: &'a Table, goal: &'a Goal<'a>, parameters: &Parameters, progress: Progress<'a>) -> Search<'a> {
+    fn new(
+        table: &'a Table,
+        goal: &'a Goal<'a>,
+        parameters: &Parameters,
+        progress: Progress<'a>,
+    ) -> Search<'a> {
         // Requirements on some columns say nothing about the size of a full class.
-        let about_all = || goal.requirements.iter().filter(|r| r.on.is_none()).map(|r| r.model.promise());
+        let about_all =
+            || goal.requirements.iter().filter(|r| r.on.is_none()).map(|r| r.model.promise());
         let by_code = |codes: &Vec<u32>| {
             let mut order: Vec<u32> = (0..codes.len() as u32).collect();
             order.sort_by_key(|&row| codes[row as usize]);
@@ -231,13 +249,14 @@ impl<'a> Search<'a> {
         loop {
             let classes = self.classes(&self.head);
             self.consider(&classes);
-            if !(self.progress)(0, self.budget) {
+            if !self.progress.improves(0, self.budget) {
                 break;
             }
             let left_out = self.too_small(&classes);
             let effects = self.effects(&classes, &vec![0; self.table.rows()]);
             let fits = |e: &Effect| e.change < 0 && left_out + e.left_out as u64 <= self.limit;
-            let possible = (0..effects.len()).filter(|&s| self.is_available(s) && fits(&effects[s]));
+            let possible =
+                (0..effects.len()).filter(|&s| self.is_available(s) && fits(&effects[s]));
             match possible.min_by_key(|&s| effects[s].change) {
                 Some(split) => self.head[split] = true,
                 None => break,
@@ -246,9 +265,10 @@ impl<'a> Search<'a> {
         self.head.fill(false);
     }
 
-    /// Searches all sets that contain the head and besides only splits of the tail. None costs less than `bound`.
+    /// Searches all sets that contain the head and besides only splits of the tail. None costs less
+    /// than `bound`.
     fn visit(&mut self, mut tail: Vec<usize>, bound: u64) {
-        if self.visited == self.budget || !(self.progress)(self.visited, self.budget) {
+        if self.visited == self.budget || !self.progress.improves(self.visited, self.budget) {
             self.budget = self.visited;
             self.open = self.open.min(bound);
             return;
@@ -273,10 +293,18 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Takes splits that cannot lead to anything better from the tail, until none is left to take. The bound and what
-    /// the others would do, unless nothing better is to be had at all.
-    fn prune(&self, classes: &Classes, left_out: u64, tail: &mut Vec<usize>) -> Option<(u64, Vec<Effect>)> {
+    /// Takes splits that cannot lead to anything better from the tail, until none is left to take.
+    /// The bound and what the others would do, unless nothing better is to be had at all.
+    fn prune(
+        &self,
+        classes: &Classes,
+        left_out: u64,
+        tail: &mut Vec<usize>,
+    ) -> Option<(u64, Vec<Effect>)> {
         loop {
+            if !self.progress.at(self.visited.min(self.budget), self.budget) {
+                return None;
+            }
             let mut all = self.head.clone();
             tail.iter().for_each(|&s| all[s] = true);
             let (bound, raises) = self.bound(classes, left_out, &all);
@@ -322,19 +350,23 @@ impl<'a> Search<'a> {
 
     /// Whether the split can be made now: the node above is split.
     fn is_available(&self, s: usize) -> bool {
-        !self.head[s] && !matches!(self.splits[s].at, At::Node { above: Some(above), .. } if !self.head[above])
+        !self.head[s]
+            && !matches!(self.splits[s].at, At::Node { above: Some(above), .. } if !self.head[above])
     }
 
     /// Per leaf of a quasi-identifier: the first leaf of the run that it falls into.
     fn starts(&self, set: &Set, dim: usize) -> Vec<u32> {
         let mut starts = vec![0u32; self.table.quasi[dim].taxonomy.leaves()];
-        // Places stand in their order and nodes above before below, so that later splits divide what earlier ones left.
-        for (split, _) in self.splits.iter().zip(set).filter(|(split, made)| **made && split.dim == dim) {
+        // Places stand in their order and nodes above before below, so that later splits divide
+        // what earlier ones left.
+        for (split, _) in
+            self.splits.iter().zip(set).filter(|(split, made)| **made && split.dim == dim)
+        {
             match &split.at {
                 At::Leaf(leaf) => starts[*leaf as usize] = *leaf,
-                At::Node { children, .. } => children
-                    .iter()
-                    .for_each(|child| starts[child.first as usize..=child.last as usize].fill(child.first)),
+                At::Node { children, .. } => children.iter().for_each(|child| {
+                    starts[child.first as usize..=child.last as usize].fill(child.first)
+                }),
             }
         }
         if self.table.quasi[dim].taxonomy.is_ordered() {
@@ -350,7 +382,8 @@ impl<'a> Search<'a> {
                 self.table.quasi_codes[d].iter().map(|&c| starts[c as usize]).collect()
             })
             .collect();
-        let leaves: Vec<u64> = self.table.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
+        let leaves: Vec<u64> =
+            self.table.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
         let columns: Vec<&[u32]> = shown.iter().map(Vec::as_slice).collect();
         let (of_row, firsts) = number_tuples(&columns, &leaves);
         let mut sizes = vec![0u64; firsts.len()];
@@ -375,7 +408,8 @@ impl<'a> Search<'a> {
                 None => return,
             }
         };
-        let left_out: u64 = classes.sizes.iter().zip(&out).filter(|(_, out)| **out).map(|(size, _)| size).sum();
+        let left_out: u64 =
+            classes.sizes.iter().zip(&out).filter(|(_, out)| **out).map(|(size, _)| size).sum();
         let minorities = if self.discernibility { Vec::new() } else { self.minorities(classes) };
         let charge = |(class, &size): (usize, &u64)| match (self.discernibility, out[class]) {
             (true, true) => size * self.records,
@@ -384,15 +418,19 @@ impl<'a> Search<'a> {
             (false, false) => minorities[class],
         };
         let cost = classes.sizes.iter().enumerate().map(charge).sum();
-        let better = self.best.as_ref().is_none_or(|best| (cost, left_out) < (best.cost, best.left_out));
+        let better =
+            self.best.as_ref().is_none_or(|best| (cost, left_out) < (best.cost, best.left_out));
         if better && left_out <= self.limit && left_out < self.records {
             self.best = Some(Best { cost, left_out, head: self.head.clone() });
         }
     }
 
-    /// Per class: records that do not have the most frequent value of the first sensitive attribute.
+    /// Per class: records that do not have the most frequent value of the first sensitive
+    /// attribute.
     fn minorities(&self, classes: &Classes) -> Vec<u64> {
-        let Some(labels) = self.table.sensitive_codes.first() else { return vec![0; classes.sizes.len()] };
+        let Some(labels) = self.table.sensitive_codes.first() else {
+            return vec![0; classes.sizes.len()];
+        };
         let bounds = [classes.sizes.len() as u64, self.table.sensitive[0].taxonomy.leaves() as u64];
         let (pairs, firsts) = number_tuples(&[&classes.of_row, labels], &bounds);
         let mut counts = vec![0u64; firsts.len()];
@@ -407,8 +445,9 @@ impl<'a> Search<'a> {
         classes.sizes.iter().zip(&most).map(|(size, most)| size - most).collect()
     }
 
-    /// What everything between the head and all of its tail costs at least; and per row what leaving it out would add
-    /// to that. The amount of a class of head and tail stands at one of its rows: no split of the tail parts them.
+    /// What everything between the head and all of its tail costs at least; and per row what
+    /// leaving it out would add to that. The amount of a class of head and tail stands at one of
+    /// its rows: no split of the tail parts them.
     fn bound(&self, head: &Classes, left_out: u64, all: &Set) -> (u64, Vec<u64>) {
         let finest = self.classes(all);
         let minorities = if self.discernibility { Vec::new() } else { self.minorities(&finest) };
@@ -417,7 +456,9 @@ impl<'a> Search<'a> {
         let mut seen = vec![false; finest.sizes.len()];
         for (row, &class) in finest.of_row.iter().enumerate() {
             let class = class as usize;
-            if std::mem::replace(&mut seen[class], true) || head.sizes[head.of_row[row] as usize] < self.least {
+            if std::mem::replace(&mut seen[class], true)
+                || head.sizes[head.of_row[row] as usize] < self.least
+            {
                 continue;
             }
             let size = finest.sizes[class];
@@ -432,7 +473,8 @@ impl<'a> Search<'a> {
         (bound, raises)
     }
 
-    /// What each split would do to the classes of the head that are large enough; only for splits that can be made now.
+    /// What each split would do to the classes of the head that are large enough; only for splits
+    /// that can be made now.
     fn effects(&self, head: &Classes, raises: &[u64]) -> Vec<Effect> {
         let mut effects = vec![Effect::default(); self.splits.len()];
         for dim in 0..self.table.quasi.len() {
@@ -446,7 +488,13 @@ impl<'a> Search<'a> {
     }
 
     /// A class is divided in the same way by all places between two neighbouring values of it.
-    fn effects_of_places(&self, dim: usize, head: &Classes, raises: &[u64], effects: &mut [Effect]) {
+    fn effects_of_places(
+        &self,
+        dim: usize,
+        head: &Classes,
+        raises: &[u64],
+        effects: &mut [Effect],
+    ) {
         let codes = &self.table.quasi_codes[dim];
         let mut totals = vec![0u64; head.sizes.len()];
         head.of_row.iter().zip(raises).for_each(|(&class, raise)| totals[class as usize] += raise);
@@ -461,7 +509,8 @@ impl<'a> Search<'a> {
             let (sweep, code) = (&mut sweeps[class], codes[row as usize]);
             if sweep.met && sweep.last < code {
                 let (left, right) = (sweep.size, head.sizes[class] - sweep.size);
-                let small = |size: u64, raise: u64| if size < self.least { (size, raise) } else { (0, 0) };
+                let small =
+                    |size: u64, raise: u64| if size < self.least { (size, raise) } else { (0, 0) };
                 let (a, b) = (small(left, sweep.raise), small(right, totals[class] - sweep.raise));
                 let large = u64::from(left >= self.least) + u64::from(right >= self.least);
                 let cost = self.charge(left) + self.charge(right);
@@ -487,7 +536,11 @@ impl<'a> Search<'a> {
 
     fn effects_of_nodes(&self, dim: usize, head: &Classes, raises: &[u64], effects: &mut [Effect]) {
         let codes = &self.table.quasi_codes[dim];
-        for (s, split) in self.splits.iter().enumerate().filter(|(s, split)| split.dim == dim && self.is_available(*s))
+        for (s, split) in self
+            .splits
+            .iter()
+            .enumerate()
+            .filter(|(s, split)| split.dim == dim && self.is_available(*s))
         {
             let At::Node { run, children, .. } = &split.at else { continue };
             let start = self.order[dim].partition_point(|&row| codes[row as usize] < run.first);
@@ -512,7 +565,10 @@ impl<'a> Search<'a> {
                 self.finish_part(&mut sweep);
                 if sweep.parts > 1 {
                     let size = head.sizes[class as usize];
-                    effects[s].add(self.effect(size, sweep.cost, sweep.small, sweep.small_raise, sweep.large), 1);
+                    effects[s].add(
+                        self.effect(size, sweep.cost, sweep.small, sweep.small_raise, sweep.large),
+                        1,
+                    );
                 }
             }
         }
@@ -535,13 +591,15 @@ impl<'a> Search<'a> {
         if size < self.least { size * self.records } else { size * size }
     }
 
-    /// What dividing a class does: `cost` of the parts, records and raise of the small ones, number of large ones.
+    /// What dividing a class does: `cost` of the parts, records and raise of the small ones, number
+    /// of large ones.
     fn effect(&self, size: u64, cost: u64, small: u64, raise: u64, large: u64) -> Effect {
-        // One large part: a class a + b becomes a, with b left out. That pays only under discernibility, if
-        // (a + b)² > a² + nb, so if 2a + b > n. With models that look at more than sizes anything may pay: what is left
-        // out changes what the rest is compared with.
-        let may_pay =
-            !self.size_decides || large > 1 || (large == 1 && self.discernibility && 2 * size - small > self.records);
+        // One large part: a class a + b becomes a, with b left out. That pays only under
+        // discernibility, if (a + b)² > a² + nb, so if 2a + b > n. With models that look at more
+        // than sizes anything may pay: what is left out changes what the rest is compared with.
+        let may_pay = !self.size_decides
+            || large > 1
+            || (large == 1 && self.discernibility && 2 * size - small > self.records);
         Effect {
             raise: raise as i64,
             change: cost as i64 - self.charge(size) as i64,
@@ -555,7 +613,8 @@ impl<'a> Search<'a> {
     fn published(&self, set: &Set, classes: &Classes) -> Vec<EquivalenceClass> {
         let mut rows: Vec<Vec<u32>> = vec![Vec::new(); classes.sizes.len()];
         (0u32..).zip(&classes.of_row).for_each(|(row, &class)| rows[class as usize].push(row));
-        let starts: Vec<Vec<u32>> = (0..self.table.quasi.len()).map(|d| self.starts(set, d)).collect();
+        let starts: Vec<Vec<u32>> =
+            (0..self.table.quasi.len()).map(|d| self.starts(set, d)).collect();
         let shown = |d: usize, row: u32| {
             let first = starts[d][self.table.quasi_codes[d][row as usize] as usize];
             let next = starts[d].partition_point(|&start| start <= first) as u32;
@@ -565,7 +624,11 @@ impl<'a> Search<'a> {
             let codes = &self.table.sensitive_codes[s];
             let count = |row: u32| u64::from(self.table.counts[row as usize]);
             let leaves = self.table.sensitive[s].taxonomy.leaves();
-            Histogram::count(leaves, rows.len(), rows.iter().map(|&row| (codes[row as usize], count(row))))
+            Histogram::count(
+                leaves,
+                rows.len(),
+                rows.iter().map(|&row| (codes[row as usize], count(row))),
+            )
         };
         rows.iter()
             .zip(&classes.sizes)
@@ -580,18 +643,32 @@ impl<'a> Search<'a> {
     fn form(&self, set: &Set) -> Generalized {
         let classes = self.classes(set);
         let published = self.published(set, &classes);
-        let out = self.goal.leave_out(&published, self.limit).unwrap_or_else(|| vec![true; published.len()]);
-        let mut kept: Vec<Members> =
-            published.into_iter().map(|c| Members { region: c.region.into(), members: Vec::new() }).collect();
+        let out = self
+            .goal
+            .leave_out(&published, self.limit)
+            .unwrap_or_else(|| vec![true; published.len()]);
+        let mut kept: Vec<Members> = published
+            .into_iter()
+            .map(|c| Members { region: c.region.into(), members: Vec::new() })
+            .collect();
         let mut suppressed = Vec::new();
         for ((row, &class), &count) in (0u32..).zip(&classes.of_row).zip(&self.table.counts) {
             let member = Member { row, count };
-            if out[class as usize] { suppressed.push(member) } else { kept[class as usize].members.push(member) }
+            if out[class as usize] {
+                suppressed.push(member)
+            } else {
+                kept[class as usize].members.push(member)
+            }
         }
         kept.retain(|class| !class.members.is_empty());
-        let (left_out, all) = (suppressed.iter().map(|m| u64::from(m.count)).sum::<u64>(), self.table.records());
+        let (left_out, all) =
+            (suppressed.iter().map(|m| u64::from(m.count)).sum::<u64>(), self.table.records());
         let form = Generalized::new(kept, suppressed);
-        if left_out == 0 { form } else { form.noted(format!("{left_out} of {all} records are suppressed")) }
+        if left_out == 0 {
+            form
+        } else {
+            form.noted(format!("{left_out} of {all} records are suppressed"))
+        }
     }
 
     /// How far the best found may be from the best there is, if the search did not end.
@@ -605,12 +682,15 @@ impl<'a> Search<'a> {
     }
 
     /// Why nothing was found.
-    fn refusal(&self) -> Vec<Problem> {
+    fn refusal(&self) -> Vec<Failure> {
         let top = vec![false; self.splits.len()];
         let whole = self.published(&top, &self.classes(&top));
         let mut reasons = self.goal.impossible(&whole[0]);
         if reasons.is_empty() {
-            reasons.push(Problem::new("no recoding keeps the models").hint("raise `nodes` or `suppress`"));
+            reasons.push(
+                Failure::refused("nothing-found", "no recoding keeps the models")
+                    .hint("raise `nodes` or `suppress`"),
+            );
         }
         reasons
     }

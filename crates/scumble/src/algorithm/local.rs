@@ -1,57 +1,64 @@
 //! # local
 //!
-//! Groups records that are alike and improves the groups again and again: the least loss that a search can find.
+//! Groups records that are alike and improves the groups again and again: the least loss that a
+//! search can find.
 //!
 //! ## Method
-//! Local recoding: every record is generalized only as far as its own class needs, and classes may overlap. What counts
-//! is the loss of all cells together (GCP, see `scumble explain gcp`).
+//! Local recoding: every record is generalized only as far as its own class needs, and classes may
+//! overlap. What counts is the loss of all cells together (GCP, see `scumble explain gcp`).
 //!
-//! Records that are equal in all quasi-identifiers and keep the models stand alone and lose nothing. The others start
-//! in small parts of the space, where the two nearest groups are joined again and again until every group keeps the
-//! models. Under models like t-closeness, which ask that a group be composed like the table, that leads to huge groups.
-//! Then the table is cut from the top down instead: a group goes on to the children of its value in some quasi-identifier,
-//! as many of their records as keep the models; records of kinds that a child has too many of stay behind, the
-//! most unusual ones first, and what stays behind keeps the models too. If Mondrian, strict or relaxed, loses less than
-//! either, its classes are the start.
+//! Records that are equal in all quasi-identifiers and keep the models stand alone and lose
+//! nothing. The others start in small parts of the space, where the two nearest groups are joined
+//! again and again until every group keeps the models. Under models like t-closeness, which ask
+//! that a group be composed like the table, that leads to huge groups. Then the table is cut from
+//! the top down instead: a group goes on to the children of its value in some quasi-identifier, as
+//! many of their records as keep the models; records of kinds that a child has too many of stay
+//! behind, the most unusual ones first, and what stays behind keeps the models too. If Mondrian,
+//! strict or relaxed, loses less than either, its classes are the start.
 //!
-//! Then `effort` rounds of improvement. A round deals the groups into blocks of neighbours, differently each time, and
-//! in its block tries for one group after the other:
+//! Then `effort` rounds of improvement. A round deals the groups into blocks of neighbours,
+//! differently each time, and in its block tries for one group after the other:
 //!
-//! - to take it and one to four near groups apart and put their records together anew, from a random record on, each
-//!   time adding the record that widens the group least for what it helps (or joining the nearest two groups, or cutting
-//!   from the top); then records move to where they cost less;
-//! - to open a new group around one of its records, drawing records from groups near by that lose much or can spare
-//!   some. Groups that no longer keep the models are dissolved into others.
+//! - to take it and one to four near groups apart and put their records together anew, from a
+//!   random record on, each time adding the record that widens the group least for what it helps
+//!   (or joining the nearest two groups, or cutting from the top); then records move to where they
+//!   cost less;
+//! - to open a new group around one of its records, drawing records from groups near by that lose
+//!   much or can spare some. Groups that no longer keep the models are dissolved into others.
 //!
-//! What loses less is kept. Some of several equal records may go to one group and some to another; groups that come to
-//! show the same region are one class.
+//! What loses less is kept. Some of several equal records may go to one group and some to another;
+//! groups that come to show the same region are one class.
 //!
 //! ## Guarantee
-//! Every class keeps every model of the policy. No record is suppressed. The loss is never above that of Mondrian with
-//! its default cut, strict or relaxed, and never rises with more rounds. It is not the least possible loss, which is
-//! NP-hard to find. If even the whole table does not keep the models, the algorithm refuses; for a model that is not
-//! monotone a search with a fixed seed is tried first, which proves nothing if it fails. The result depends on the seed,
-//! not on the number of threads.
+//! Every class keeps every model of the policy. No record is suppressed. The loss is never above
+//! that of Mondrian with its default cut, strict or relaxed, and never rises with more rounds. It
+//! is not the least possible loss, which is NP-hard to find. If even the whole table does not keep
+//! the models, the algorithm refuses; for a model that is not monotone a search with a fixed seed
+//! is tried first, which proves nothing if it fails. The result depends on the seed, not on the
+//! number of threads.
 //!
 //! ## Cost
-//! A round takes time about proportional to the number of distinct rows, on all cores, and grows with the size of the
-//! classes; memory of a few copies of the codes. There is no quadratic step. With the default effort and k = 5, two
-//! cores took 0.32 s for Adult (30 162 records, GCP 0.0264), 3.2 s for KDD Cup (63 441 records, GCP 0.0573) and 1.8 s for
-//! FARS (100 937 records, GCP 0.0401); with 3-diversity on Adult 1.0 s, with 0.2-closeness 7.2 s (bench/results).
+//! A round takes time about proportional to the number of distinct rows, on all cores, and grows
+//! with the size of the classes; memory of a few copies of the codes. There is no quadratic step.
+//! With the default effort and k = 5, two cores took 0.32 s for Adult (30 162 records, GCP 0.0264),
+//! 3.2 s for KDD Cup (63 441 records, GCP 0.0573) and 1.8 s for FARS (100 937 records, GCP 0.0401);
+//! with 3-diversity on Adult 1.0 s, with 0.2-closeness 7.2 s (bench/results).
 //!
 //! ## Departures from the paper
-//! Xu et al. and Byun et al. build groups once, greedily. Here such a construction is the start and the step of a search
-//! by ruin and recreate.
+//! Xu et al. and Byun et al. build groups once, greedily. Here such a construction is the start and
+//! the step of a search by ruin and recreate.
 //!
 //! ## Reference
-//! Xu, Wang, Pei, Wang, Shi and Fu, "Utility-based anonymization using local recoding", 2006. Byun, Kamra, Bertino and
-//! Li, "Efficient k-anonymization using clustering techniques", 2007. Schrimpf, Schneider, Stamm-Wilbrandt and Dueck,
-//! "Record breaking optimization results using the ruin and recreate principle", 2000.
+//! Xu, Wang, Pei, Wang, Shi and Fu, "Utility-based anonymization using local recoding", 2006. Byun,
+//! Kamra, Bertino and Li, "Efficient k-anonymization using clustering techniques", 2007. Schrimpf,
+//! Schneider, Stamm-Wilbrandt and Dueck, "Record breaking optimization results using the ruin and
+//! recreate principle", 2000.
 
 use super::{Algorithm, Goal, Progress, Refusal};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram, Run};
-use crate::problem::Problem;
+use crate::failure::Failure;
+use crate::progress::Watch;
 use crate::publish::judge;
 use crate::release::{Form, Generalized, Member, Members, Release};
 use crate::table::{Attribute, Table, number_tuples};
@@ -94,44 +101,62 @@ const KINDS: usize = 1000;
 const GAIN: f64 = 1e-6;
 
 impl Algorithm for Local {
-    fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
+    fn anonymize(
+        &self,
+        table: &Table,
+        goal: &Goal<'_>,
+        seed: u64,
+        progress: Progress<'_>,
+    ) -> Result<Form, Refusal> {
         if table.rows() == 0 {
             return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
         }
-        let search = Search::new(table, goal);
+        let watch = Watch::new(progress, self.effort + 1);
+        let search = Search::new(table, goal, &watch);
         let whole = search.group((0..search.units() as u32).map(|u| search.all_of(u)).collect());
         let reasons = goal.impossible(&search.class(&whole));
         let promises = goal.requirements.iter().map(|r| r.model.promise());
         if promises.clone().all(|p| p.monotone && !p.region && !p.wide) {
-            return if reasons.is_empty() { Ok(self.search(&search, seed, progress)) } else { Err(Refusal(reasons)) };
+            return if reasons.is_empty() {
+                Ok(self.search(&search, seed, true))
+            } else {
+                Err(Refusal(reasons))
+            };
         }
-        // Classes that hold may break such a model when the recipient cannot tell them apart. Whether anything is found
-        // must not depend on the seed.
+        // Classes that hold may break such a model when the recipient cannot tell them apart.
+        // Whether anything is found must not depend on the seed.
         let kept = |form: &Form| {
             let judged = judge(&Release::of(table, form), goal.requirements);
             judged.is_ok_and(|judged| judged.iter().all(|j| j.holds))
         };
-        let fallback =
-            if reasons.is_empty() { search.form(vec![whole]) } else { self.search(&search, 0, &|_, _| true) };
+        let fallback = if reasons.is_empty() {
+            search.form(vec![whole])
+        } else {
+            self.search(&search, 0, false)
+        };
         if !kept(&fallback) {
-            let problem =
-                Problem::new("`local` found no classes that keep the models; that does not say there are none");
+            let problem = Failure::refused(
+                "nothing-found",
+                "`local` found no classes that keep the models; that does not say there are none",
+            );
             return Err(Refusal(if reasons.is_empty() { vec![problem] } else { reasons }));
         }
-        let form = self.search(&search, seed, progress);
+        let form = self.search(&search, seed, true);
         Ok(if kept(&form) { form } else { fallback })
     }
 }
 
 impl Local {
-    fn search(&self, search: &Search<'_>, seed: u64, progress: Progress<'_>) -> Form {
-        let total = search.table.records();
+    /// The best form that is found; in time, or whatever time it takes.
+    fn search(&self, search: &Search<'_>, seed: u64, in_time: bool) -> Form {
         let mut groups = search.start(seed);
         for round in 1..=self.effort {
-            groups = search.round(groups, seed, round);
-            if !progress(total * round / (self.effort + 1), total) {
+            // Only the search in time tells its progress.
+            let goes_on = search.watch.add(u64::from(in_time));
+            if !goes_on || in_time && search.watch.is_late() {
                 break;
             }
+            groups = search.round(groups, seed, round);
         }
         search.form(groups)
     }
@@ -139,8 +164,8 @@ impl Local {
 
 /// One run of the algorithm.
 ///
-/// A *unit* is what the search cannot tell apart: records with equal quasi-identifiers if sizes alone decide, otherwise
-/// a distinct row.
+/// A *unit* is what the search cannot tell apart: records with equal quasi-identifiers if sizes
+/// alone decide, otherwise a distinct row.
 struct Search<'a> {
     table: &'a Table,
     goal: &'a Goal<'a>,
@@ -164,6 +189,8 @@ struct Search<'a> {
     sizes: bool,
     /// Whether some model looks at regions.
     regions: bool,
+    /// Who may cancel it: then groups stay as they are, whether they hold or not.
+    watch: &'a Watch<'a>,
 }
 
 /// Numbers the distinct rows of some columns.
@@ -193,7 +220,7 @@ fn distinct(codes: &[u32]) -> Vec<u32> {
 }
 
 impl<'a> Search<'a> {
-    fn new(table: &'a Table, goal: &'a Goal<'a>) -> Search<'a> {
+    fn new(table: &'a Table, goal: &'a Goal<'a>, watch: &'a Watch<'a>) -> Search<'a> {
         let sizes = goal.size_decides();
         let (unit_of, units) = if sizes {
             number(&table.quasi, &table.quasi_codes)
@@ -202,9 +229,11 @@ impl<'a> Search<'a> {
         };
         let mut rows = vec![Vec::new(); units];
         (0u32..).zip(&unit_of).for_each(|(row, &unit)| rows[unit as usize].push(row));
-        let counts = rows.iter().map(|rows| rows.iter().map(|&r| table.counts[r as usize]).sum()).collect();
+        let counts =
+            rows.iter().map(|rows| rows.iter().map(|&r| table.counts[r as usize]).sum()).collect();
         let values: Vec<Vec<u32>> = table.quasi_codes.iter().map(|codes| distinct(codes)).collect();
-        let axes: Vec<Axis> = table.quasi.iter().zip(&values).map(|(a, v)| Axis::new(a, v)).collect();
+        let axes: Vec<Axis> =
+            table.quasi.iter().zip(&values).map(|(a, v)| Axis::new(a, v)).collect();
         let mut points = Vec::with_capacity(units * axes.len());
         for unit in &rows {
             for ((axis, values), codes) in axes.iter().zip(&values).zip(&table.quasi_codes) {
@@ -212,7 +241,8 @@ impl<'a> Search<'a> {
                 points.push(axis.cell(values.partition_point(|&v| v < code) as u32));
             }
         }
-        let (kinds, of_kind) = if sizes { (Vec::new(), 0) } else { number(&table.sensitive, &table.sensitive_codes) };
+        let (kinds, of_kind) =
+            if sizes { (Vec::new(), 0) } else { number(&table.sensitive, &table.sensitive_codes) };
         let (mut shares, mut row_of_kind) = (vec![0.0; of_kind], vec![0; of_kind]);
         for (row, &kind) in (0u32..).zip(&kinds) {
             shares[kind as usize] += f64::from(table.counts[row as usize]) / table.records() as f64;
@@ -236,11 +266,12 @@ impl<'a> Search<'a> {
             least,
             sizes,
             regions,
+            watch,
         }
     }
 
-    /// Whether large groups are worth cutting by what they are composed of: where sizes decide joining does better, and
-    /// among too many kinds of records it takes too long.
+    /// Whether large groups are worth cutting by what they are composed of: where sizes decide
+    /// joining does better, and among too many kinds of records it takes too long.
     fn can_be_cut(&self) -> bool {
         !self.sizes && self.shares.len() <= KINDS
     }
@@ -280,15 +311,20 @@ impl<'a> Search<'a> {
         (group.count + u64::from(lot.count)) as f64 * f64::from(joint) - group.cost()
     }
 
-    /// The smallest region over some lots. The lowest node over several leaves is that over the first and the last.
+    /// The smallest region over some lots. The lowest node over several leaves is that over the
+    /// first and the last.
     fn cover(&self, lots: &[Lot]) -> Vec<Cell> {
-        let mut ends: Vec<(u32, u32)> = self.point(lots[0].unit).iter().map(|c| (c.0, c.0)).collect();
+        let mut ends: Vec<(u32, u32)> =
+            self.point(lots[0].unit).iter().map(|c| (c.0, c.0)).collect();
         for lot in &lots[1..] {
             for (end, cell) in ends.iter_mut().zip(self.point(lot.unit)) {
                 *end = (end.0.min(cell.0), end.1.max(cell.0));
             }
         }
-        ends.into_iter().zip(&self.axes).map(|((a, b), axis)| axis.join(axis.cell(a), axis.cell(b))).collect()
+        ends.into_iter()
+            .zip(&self.axes)
+            .map(|((a, b), axis)| axis.join(axis.cell(a), axis.cell(b)))
+            .collect()
     }
 
     fn group(&self, lots: Vec<Lot>) -> Group {

@@ -2,8 +2,9 @@
 
 use crate::catalogue::{Entry, Parameters};
 use crate::class::{EquivalenceClass, Run};
+use crate::failure::{Failure, Failures};
 use crate::model::{Bound, Context, Measured, Model, Verdict};
-use crate::problem::{Problem, Problems};
+use crate::progress::Progress;
 use crate::publish::judge;
 use crate::register::{Population, Register};
 use crate::release::{Form, Member, Members, Release, Shape, project};
@@ -55,17 +56,23 @@ pub const ALGORITHMS: &[Entry<Box<dyn Algorithm>>] = &[
 
 /// Makes releases.
 ///
-/// Laws (run over the whole catalogue in `tests/laws.rs`): every record is in exactly one class or suppressed; every
-/// region contains the values of its records; every class keeps the goal, or the algorithm refuses; the same table,
-/// goal and seed give the same form.
+/// Laws (run over the whole catalogue in `tests/laws.rs`): every record is in exactly one class or
+/// suppressed; every region contains the values of its records; every class keeps the goal, or the
+/// algorithm refuses; the same table, goal and seed give the same form.
 pub trait Algorithm: Send + Sync {
     /// Makes a form of the table in which every class keeps the goal, or says why there is none.
-    /// `progress` is called with work done and work in all; when it answers `false` time is up, and an algorithm that
-    /// improves what it has returns the best so far.
-    fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal>;
+    /// `progress` is told the records done of all. When it is late, an algorithm that improves what
+    /// it has returns the best so far; when it is cancelled, anything may be returned, soon.
+    fn anonymize(
+        &self,
+        table: &Table,
+        goal: &Goal<'_>,
+        seed: u64,
+        progress: Progress<'_>,
+    ) -> Result<Form, Refusal>;
 
-    /// Whether ranges that it publishes end at values of the data, whatever unit the policy declares. Then the leaves of numbers
-    /// and dates are values.
+    /// Whether ranges that it publishes end at values of the data, whatever unit the policy
+    /// declares. Then the leaves of numbers and dates are values.
     fn shows_exact_ends(&self) -> bool {
         false
     }
@@ -87,14 +94,17 @@ pub enum Elsewhere<'a> {
     Parts(&'a dyn Divide),
     /// By levels of generalization.
     Levels(&'a dyn Recode),
-    /// The quasi-identifiers do not matter to it: it gets a table with their taxonomies and without their codes.
+    /// The quasi-identifiers do not matter to it: it gets a table with their taxonomies and without
+    /// their codes.
     Sensitive,
 }
 
-/// An algorithm that divides the table into parts that go on by themselves, and decides about a part by counts of it.
+/// An algorithm that divides the table into parts that go on by themselves, and decides about a
+/// part by counts of it.
 pub trait Divide: Sync {
-    /// Where to cut a part: a quasi-identifier, and the runs of it that are not empty. `counts` has a table for every
-    /// quasi-identifier, with that one's codes and the sensitive ones of the whole part, the others' being 0.
+    /// Where to cut a part: a quasi-identifier, and the runs of it that are not empty. `counts` has
+    /// a table for every quasi-identifier, with that one's codes and the sensitive ones of the
+    /// whole part, the others' being 0.
     fn cut(&self, goal: &Goal<'_>, counts: &[Table], region: &[Run]) -> Option<(usize, Vec<Run>)>;
 
     /// The classes of a part that is here as a whole.
@@ -104,10 +114,11 @@ pub trait Divide: Sync {
     fn shows(&self, counts: &[Table], region: &[Run]) -> Box<[Run]>;
 }
 
-/// An algorithm that decides about levels of generalization, each by the table as it is shown at them.
+/// An algorithm that decides about levels of generalization, each by the table as it is shown at
+/// them.
 pub trait Recode: Sync {
-    /// Makes a form in which every class keeps the goal, and the table that it is of. `counts` are the records of each leaf,
-    /// per quasi-identifier.
+    /// Makes a form in which every class keeps the goal, and the table that it is of. `counts` are
+    /// the records of each leaf, per quasi-identifier.
     fn recode(
         &self,
         goal: &Goal<'_>,
@@ -120,16 +131,17 @@ pub trait Recode: Sync {
 /// Counts a table as it is shown by recodings.
 pub trait Counter {
     /// About how many rows it has by each of them.
-    fn rows(&mut self, recodings: &[Recoding]) -> Result<Vec<u64>, Problems>;
+    fn rows(&mut self, recodings: &[Recoding]) -> Result<Vec<u64>, Failures>;
 
     /// The table itself; about so many rows may be here ([`Counter::fits`]).
-    fn table(&mut self, recoding: &Recoding) -> Result<Table, Problems>;
+    fn table(&mut self, recoding: &Recoding) -> Result<Table, Failures>;
 
-    /// How many combinations of quasi-identifiers occur so often: pairs of a number of records and a number of combinations.
-    fn sizes(&mut self, recoding: &Recoding) -> Result<Vec<(u64, u64)>, Problems>;
+    /// How many combinations of quasi-identifiers occur so often: pairs of a number of records and
+    /// a number of combinations.
+    fn sizes(&mut self, recoding: &Recoding) -> Result<Vec<(u64, u64)>, Failures>;
 
     /// What is wrong with so many rows, if they are too many to be here.
-    fn fits(&self, rows: u64) -> Result<(), Problem>;
+    fn fits(&self, rows: u64) -> Result<(), Failure>;
 }
 
 /// For each quasi-identifier the leaf that every leaf is taken for.
@@ -138,13 +150,13 @@ pub type Recoding = Vec<Vec<u32>>;
 /// Why there is no form of a table that is counted elsewhere.
 pub enum Stopped {
     /// There is none.
-    Refused(Vec<Problem>),
+    Refused(Vec<Failure>),
     /// It could not be counted.
-    Failed(Problems),
+    Failed(Failures),
 }
 
-impl From<Problems> for Stopped {
-    fn from(problems: Problems) -> Stopped {
+impl From<Failures> for Stopped {
+    fn from(problems: Failures) -> Stopped {
         Stopped::Failed(problems)
     }
 }
@@ -154,9 +166,6 @@ impl From<Refusal> for Stopped {
         Stopped::Refused(refusal.0)
     }
 }
-
-/// Told from time to time how much is done, of how much; answers whether to go on improving.
-pub type Progress<'a> = &'a (dyn Fn(u64, u64) -> bool + Sync);
 
 /// What a release must satisfy: the policy's requirements, and what they are judged against.
 pub struct Goal<'a> {
@@ -200,7 +209,13 @@ impl Requirement {
 impl<'a> Goal<'a> {
     /// The goal of anonymizing a table.
     pub fn new(table: &'a Table, requirements: &'a [Requirement]) -> Goal<'a> {
-        Goal::among(requirements, &table.quasi, &table.sensitive, table.distributions(), Shape::Regions)
+        Goal::among(
+            requirements,
+            &table.quasi,
+            &table.sensitive,
+            table.distributions(),
+            Shape::Regions,
+        )
     }
 
     /// The goal among these attributes, with these distributions.
@@ -238,7 +253,7 @@ impl<'a> Goal<'a> {
     }
 
     /// Why a requirement cannot be judged here at all; empty if all can.
-    pub fn unfit(&self) -> Vec<Problem> {
+    pub fn unfit(&self) -> Vec<Failure> {
         let requirements = self.requirements.iter().enumerate();
         requirements.filter_map(|(i, r)| r.model.fits(&self.context(i)).err()).collect()
     }
@@ -248,7 +263,8 @@ impl<'a> Goal<'a> {
         self.requirements[i].model.judge(&self.context(i), class)
     }
 
-    /// Whether the classes together keep the i-th requirement, if it is about the release as a whole.
+    /// Whether the classes together keep the i-th requirement, if it is about the release as a
+    /// whole.
     pub fn holds_as_a_whole(&self, i: usize, classes: &[EquivalenceClass]) -> bool {
         let r = &self.requirements[i];
         let projected = r.on.as_ref().map(|on| project(self.quasi, classes, on));
@@ -268,8 +284,8 @@ impl<'a> Goal<'a> {
 
     /// Whether the class keeps every requirement.
     ///
-    /// A requirement on some columns only is tested on the full class: its classes are unions of full classes, so for
-    /// a monotone model that is sufficient.
+    /// A requirement on some columns only is tested on the full class: its classes are unions of
+    /// full classes, so for a monotone model that is sufficient.
     pub fn holds(&self, class: &EquivalenceClass) -> bool {
         (0..self.requirements.len()).all(|i| self.keeps(i, class))
     }
@@ -279,11 +295,12 @@ impl<'a> Goal<'a> {
         class.count >= self.requirements[i].model.promise().least && self.judge(i, class).holds
     }
 
-    /// Which classes must be left out so that the others, published alone, keep the goal; `None` if they have more than
-    /// `limit` records. The classes are those of the whole table.
+    /// Which classes must be left out so that the others, published alone, keep the goal; `None` if
+    /// they have more than `limit` records. The classes are those of the whole table.
     ///
-    /// What remains is judged again as what is published, until nothing more fails: by the distributions of the
-    /// published records, and on some columns only by the classes that are left.
+    /// What remains is judged again as what is published, until nothing more fails: by the
+    /// distributions of the published records, and on some columns only by the classes that are
+    /// left.
     pub fn leave_out(&self, classes: &[EquivalenceClass], limit: u64) -> Option<Vec<bool>> {
         let mut out = vec![false; classes.len()];
         let mut left = limit;
@@ -295,17 +312,21 @@ impl<'a> Goal<'a> {
                 return Some(out);
             }
             out = failing;
-            let kept = || classes.iter().zip(&out).filter(|(_, out)| !**out).map(|(class, _)| class);
+            let kept =
+                || classes.iter().zip(&out).filter(|(_, out)| !**out).map(|(class, _)| class);
             for (i, distribution) in goal.distributions.iter_mut().enumerate() {
                 let mut counts = vec![0; distribution.counts.len()];
-                kept().flat_map(|class| &class.histograms[i].0).for_each(|&(code, n)| counts[code as usize] += n);
+                kept()
+                    .flat_map(|class| &class.histograms[i].0)
+                    .for_each(|&(code, n)| counts[code as usize] += n);
                 *distribution = Distribution::new(distribution.taxonomy.clone(), counts);
             }
         }
     }
 
-    /// The classes, unless those that fail by themselves have more than `left` records, so that [`Goal::leave_out`] would
-    /// give up. Most candidates of a search end here, and few of their classes need to be made.
+    /// The classes, unless those that fail by themselves have more than `left` records, so that
+    /// [`Goal::leave_out`] would give up. Most candidates of a search end here, and few of their
+    /// classes need to be made.
     pub fn unless_hopeless(
         &self,
         classes: impl Iterator<Item = EquivalenceClass>,
@@ -315,7 +336,8 @@ impl<'a> Goal<'a> {
             let requirement = &self.requirements[*r];
             requirement.on.is_none() && !requirement.model.promise().wide
         };
-        let by_themselves: Vec<usize> = (0..self.requirements.len()).filter(by_themselves).collect();
+        let by_themselves: Vec<usize> =
+            (0..self.requirements.len()).filter(by_themselves).collect();
         let unless_too_many = |class: EquivalenceClass| {
             let keeps = by_themselves.iter().all(|&r| self.judge(r, &class).holds);
             left = left.checked_sub(if keeps { 0 } else { class.count })?;
@@ -324,10 +346,16 @@ impl<'a> Goal<'a> {
         classes.map(unless_too_many).collect()
     }
 
-    /// The classes that are out, and those of the others that break a requirement when they are published together. A
-    /// requirement about the release as a whole blames the classes that do not do their part, if it is broken. Gives up
-    /// when the new ones have more records than `left`, which is counted down.
-    fn failing(&self, classes: &[EquivalenceClass], out: &[bool], left: &mut u64) -> Option<Vec<bool>> {
+    /// The classes that are out, and those of the others that break a requirement when they are
+    /// published together. A requirement about the release as a whole blames the classes that do
+    /// not do their part, if it is broken. Gives up when the new ones have more records than
+    /// `left`, which is counted down.
+    fn failing(
+        &self,
+        classes: &[EquivalenceClass],
+        out: &[bool],
+        left: &mut u64,
+    ) -> Option<Vec<bool>> {
         let published: Vec<usize> = (0..classes.len()).filter(|&i| !out[i]).collect();
         let mut failing = out.to_vec();
         let mut fails = |i: usize| {
@@ -337,22 +365,33 @@ impl<'a> Goal<'a> {
         };
         for (r, requirement) in self.requirements.iter().enumerate() {
             if requirement.model.promise().wide {
-                let published: Vec<EquivalenceClass> = published.iter().map(|&i| classes[i].clone()).collect();
+                let published: Vec<EquivalenceClass> =
+                    published.iter().map(|&i| classes[i].clone()).collect();
                 if self.holds_as_a_whole(r, &published) {
                     continue;
                 }
             }
             let Some(on) = &requirement.on else {
-                published.iter().filter(|&&i| !self.judge(r, &classes[i]).holds).try_for_each(|&i| fails(i))?;
+                published
+                    .iter()
+                    .filter(|&&i| !self.judge(r, &classes[i]).holds)
+                    .try_for_each(|&i| fails(i))?;
                 continue;
             };
             let mut alike: HashMap<Vec<Run>, Vec<usize>> = HashMap::new();
             for &i in &published {
-                alike.entry(on.iter().map(|&d| classes[i].region[d]).collect()).or_default().push(i);
+                alike
+                    .entry(on.iter().map(|&d| classes[i].region[d]).collect())
+                    .or_default()
+                    .push(i);
             }
             for together in alike.into_values() {
-                let members: Vec<EquivalenceClass> = together.iter().map(|&i| classes[i].clone()).collect();
-                if project(self.quasi, &members, on).iter().any(|merged| !self.judge(r, merged).holds) {
+                let members: Vec<EquivalenceClass> =
+                    together.iter().map(|&i| classes[i].clone()).collect();
+                if project(self.quasi, &members, on)
+                    .iter()
+                    .any(|merged| !self.judge(r, merged).holds)
+                {
                     together.into_iter().try_for_each(&mut fails)?;
                 }
             }
@@ -360,8 +399,8 @@ impl<'a> Goal<'a> {
         Some(failing)
     }
 
-    /// How far the class is from keeping the goal, for searches that need a direction: 0 if it does, otherwise the sum
-    /// of what is missing, each requirement counting at most 1.
+    /// How far the class is from keeping the goal, for searches that need a direction: 0 if it
+    /// does, otherwise the sum of what is missing, each requirement counting at most 1.
     pub fn shortfall(&self, class: &EquivalenceClass) -> f64 {
         let missing = |i: usize| {
             let (promise, verdict) = (self.requirements[i].model.promise(), self.judge(i, class));
@@ -369,7 +408,11 @@ impl<'a> Goal<'a> {
                 return 0.0;
             }
             let (asked, measured) = (promise.required.to_f64(), verdict.measured.to_f64());
-            let gap = if promise.must_be == Bound::AtLeast { (asked - measured) / asked } else { measured - asked };
+            let gap = if promise.must_be == Bound::AtLeast {
+                (asked - measured) / asked
+            } else {
+                measured - asked
+            };
             if gap.is_nan() { 1.0 } else { gap.clamp(1e-3, 1.0) }
         };
         (0..self.requirements.len()).map(missing).sum()
@@ -385,22 +428,23 @@ impl<'a> Goal<'a> {
         self.requirements.iter().all(|r| r.model.promise().size_decides)
     }
 
-    /// What was made, if it keeps the goal. For algorithms that test classes on the way and then show, or join, more than
-    /// they tested: harmless for monotone requirements only.
+    /// What was made, if it keeps the goal. For algorithms that test classes on the way and then
+    /// show, or join, more than they tested: harmless for monotone requirements only.
     pub fn confirm(&self, table: &Table, form: Form) -> Result<Form, Refusal> {
         let judgements = judge(&Release::of(table, &form), self.requirements).map_err(Refusal)?;
-        let broken: Vec<Problem> = (self.requirements.iter().zip(&judgements))
+        let broken: Vec<Failure> = (self.requirements.iter().zip(&judgements))
             .filter(|(_, j)| !j.holds)
             .map(|(r, j)| {
-                Problem::new(format!("{}{}", j.words(r.name), r.about(self.sensitive)))
+                Failure::refused("promise-broken", format!("{}{}", j.words(r.name), r.about(self.sensitive)))
                     .hint("merging classes may break this model; try `lattice`, which judges whole releases")
             })
             .collect();
         if broken.is_empty() { Ok(form) } else { Err(Refusal(broken)) }
     }
 
-    /// Why not even the most general table keeps the goal; empty if it does. `whole` is the table as one class.
-    pub fn impossible(&self, whole: &EquivalenceClass) -> Vec<Problem> {
+    /// Why not even the most general table keeps the goal; empty if it does. `whole` is the table
+    /// as one class.
+    pub fn impossible(&self, whole: &EquivalenceClass) -> Vec<Failure> {
         let mut reasons = Vec::new();
         for (i, r) in self.requirements.iter().enumerate() {
             if let Some(problem) = r.model.hopeless(&self.context(i)) {
@@ -413,9 +457,10 @@ impl<'a> Goal<'a> {
                 continue;
             }
             let about = r.about(self.sensitive);
-            let asked: Vec<String> = r.parameters.0.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            let asked: Vec<String> =
+                r.parameters.0.iter().map(|(name, value)| format!("{name} = {value}")).collect();
             reasons.push(
-                Problem::new(format!(
+                Failure::refused("cannot-be-met", format!(
                     "`{}`{about} with {} cannot be met: even the whole table as one class measures {}",
                     r.name,
                     asked.join(", "),
@@ -443,7 +488,7 @@ impl<'a> Goal<'a> {
 
 /// Why an algorithm made nothing: an answer, not an error.
 #[derive(Debug)]
-pub struct Refusal(pub Vec<Problem>);
+pub struct Refusal(pub Vec<Failure>);
 
 /// Members in the order of their rows, each row once.
 fn joined(mut members: Vec<Member>) -> Vec<Member> {

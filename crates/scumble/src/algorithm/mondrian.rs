@@ -1,49 +1,57 @@
 //! # mondrian
 //!
-//! Cuts the space of the quasi-identifiers again and again, like the painter, as long as every part keeps the models.
+//! Cuts the space of the quasi-identifiers again and again, like the painter, as long as every part
+//! keeps the models.
 //!
 //! ## Method
-//! Start with the whole table as one part. Choose the quasi-identifier that is widest in the part, relative to its
-//! domain (ties: the order of the policy). Numbers, dates and ordered categories are cut between two values; other
-//! categories are cut at their taxonomy, the part's node into its children. If both sides (all non-empty children) keep
-//! the models the cut is made and each side goes on by itself; otherwise the next widest quasi-identifier is tried. A
-//! part that allows no cut is an equivalence class. Where a number or date is missing, those records are cut off first
+//! Start with the whole table as one part. Choose the quasi-identifier that is widest in the part,
+//! relative to its domain (ties: the order of the policy). Numbers, dates and ordered categories
+//! are cut between two values; other categories are cut at their taxonomy, the part's node into its
+//! children. If both sides (all non-empty children) keep the models the cut is made and each side
+//! goes on by itself; otherwise the next widest quasi-identifier is tried. A part that allows no
+//! cut is an equivalence class. Where a number or date is missing, those records are cut off first
 //! if they may stand alone, because no range can say "or missing".
 //!
-//! - `cut = "nearest"` tries every place on a quasi-identifier and takes the allowable one nearest the median.
-//!   `cut = "median"` tries the median only, as printed in many texts; with repeated values it often fails, leaves
-//!   larger classes and changes measured risks by a factor of three.
-//! - `partition = "strict"` keeps all records of one value on one side, so regions are disjoint. `"relaxed"` divides the
-//!   records at the median value between both sides, so that ordered attributes are halved exactly; which of them go
-//!   where is decided by the seed.
-//! - `recoding = "cells"` publishes the range of the cells that the records of the class fall into (or the lowest taxonomy
-//!   node over them); cells are of the finest unit that the policy declares. `"region"` publishes the region that the cuts
-//!   left, which says less about the people in it. `"tight"` publishes the smallest and the largest value of the class as
-//!   they are in the data, whatever the unit: the ends of its ranges are somebody's values, and the release says so.
-//! - `keep = "groups"` publishes again: people who were last seen in one group of an earlier release stay together. Such
-//!   a group is cut as if all of it stood in its middle, so regions may overlap. A cut is made only if everybody who came
-//!   or left since keeps somebody in her class to be mistaken for: who left, a newcomer with her value, or another who left
-//!   with whom she may have exchanged values; who came, another newcomer, or somebody who left with her value.
+//! - `cut = "nearest"` tries every place on a quasi-identifier and takes the allowable one nearest
+//!   the median. `cut = "median"` tries the median only, as printed in many texts; with repeated
+//!   values it often fails, leaves larger classes and changes measured risks by a factor of three.
+//! - `partition = "strict"` keeps all records of one value on one side, so regions are disjoint.
+//!   `"relaxed"` divides the records at the median value between both sides, so that ordered
+//!   attributes are halved exactly; which of them go where is decided by the seed.
+//! - `recoding = "cells"` publishes the range of the cells that the records of the class fall into
+//!   (or the lowest taxonomy node over them); cells are of the finest unit that the policy
+//!   declares. `"region"` publishes the region that the cuts left, which says less about the people
+//!   in it. `"tight"` publishes the smallest and the largest value of the class as they are in the
+//!   data, whatever the unit: the ends of its ranges are somebody's values, and the release says
+//!   so.
+//! - `keep = "groups"` publishes again: people who were last seen in one group of an earlier
+//!   release stay together. Such a group is cut as if all of it stood in its middle, so regions may
+//!   overlap. A cut is made only if everybody who came or left since keeps somebody in her class to
+//!   be mistaken for: who left, a newcomer with her value, or another who left with whom she may
+//!   have exchanged values; who came, another newcomer, or somebody who left with her value.
 //!
 //! ## Guarantee
-//! Every class keeps every model of the policy: cuts are made only if all parts do. If even the whole table does not,
-//! the algorithm refuses. For a model that is not monotone this is a heuristic: parts that fail may hold again when cut
-//! further, and mondrian does not look there. Under k-anonymity on ordered attributes, parts of relaxed
-//! partitions have at most 2k − 1 records, or are all identical; parts of strict ones at most 2d(k − 1) + m, with d
-//! attributes and m records at the most frequent point. Parts that show the same region are one class.
+//! Every class keeps every model of the policy: cuts are made only if all parts do. If even the
+//! whole table does not, the algorithm refuses. For a model that is not monotone this is a
+//! heuristic: parts that fail may hold again when cut further, and mondrian does not look there.
+//! Under k-anonymity on ordered attributes, parts of relaxed partitions have at most 2k − 1
+//! records, or are all identical; parts of strict ones at most 2d(k − 1) + m, with d attributes and
+//! m records at the most frequent point. Parts that show the same region are one class.
 //!
-//! With `keep = "groups"` and one earlier release nobody's value becomes certain by the two together, unless every release
-//! of all these people does that (a single newcomer when nobody left is told by the totals alone): then a note says of how
-//! many people. If nobody comes or leaves, the release says nothing that was not said before. What several earlier releases
-//! tell together, people who return after an absence, and beliefs short of certainty are not guaranteed; the gate judges
-//! them.
+//! With `keep = "groups"` and one earlier release nobody's value becomes certain by the two
+//! together, unless every release of all these people does that (a single newcomer when nobody left
+//! is told by the totals alone): then a note says of how many people. If nobody comes or leaves,
+//! the release says nothing that was not said before. What several earlier releases tell together,
+//! people who return after an absence, and beliefs short of certainty are not guaranteed; the gate
+//! judges them.
 //!
 //! ## Cost
-//! O(n log n) for n distinct rows (records, if relaxed) on all cores; memory of about one copy of the codes.
+//! O(n log n) for n distinct rows (records, if relaxed) on all cores; memory of about one copy of
+//! the codes.
 //!
 //! ## Departures from the paper
-//! When the widest attribute allows no cut the others are tried. The paper leaves the choice of cut and the recoding
-//! open; both are parameters here and recorded in the manifest.
+//! When the widest attribute allows no cut the others are tried. The paper leaves the choice of cut
+//! and the recoding open; both are parameters here and recorded in the manifest.
 //!
 //! ## Reference
 //! LeFevre, DeWitt and Ramakrishnan, "Mondrian multidimensional k-anonymity", 2006.
@@ -52,14 +60,14 @@ use super::churn::told_apart;
 use super::{Algorithm, Divide, Elsewhere, Goal, Progress, Refusal};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram, Run};
+use crate::failure::Failure;
 use crate::history::History;
-use crate::problem::Problem;
+use crate::progress::Watch;
 use crate::release::{Form, Generalized, Member, Members};
 use crate::table::{Attribute, Table, Tally};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
     name: "mondrian",
@@ -97,7 +105,7 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
         let (recoding, keep) = (p.word("recoding"), p.word("keep") == "groups");
         let (tight, exact) = (recoding != "region", recoding == "tight");
         if keep && (relaxed || !tight) {
-            return Err(Problem::new(
+            return Err(Failure::policy("conflicting-keys", 
                 "`keep = \"groups\"` goes with `partition = \"strict\"` and without `recoding = \"region\"`",
             )
             .hint("leave these two out"));
@@ -128,11 +136,18 @@ impl Algorithm for Mondrian {
         self.exact
     }
 
-    fn anonymize(&self, table: &Table, goal: &Goal<'_>, seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
+    fn anonymize(
+        &self,
+        table: &Table,
+        goal: &Goal<'_>,
+        seed: u64,
+        progress: Progress<'_>,
+    ) -> Result<Form, Refusal> {
         if table.rows() == 0 {
             return Ok(Form::Generalized(Generalized::new(Vec::new(), Vec::new())));
         }
-        let job = Job { how: self, table, goal, progress, done: AtomicU64::new(0), total: table.records() };
+        let watch = Watch::new(progress, table.records());
+        let job = Job { how: self, table, goal, watch };
         let mut rows = job.pack(seed);
         let whole = job.class(&rows);
         let reasons = goal.impossible(&whole);
@@ -161,21 +176,24 @@ impl Algorithm for Mondrian {
 
 impl Mondrian {
     fn job<'a>(&'a self, table: &'a Table, goal: &'a Goal<'a>) -> Job<'a> {
-        Job { how: self, table, goal, progress: &|_, _| true, done: AtomicU64::new(0), total: table.records() }
+        Job { how: self, table, goal, watch: Watch::silent() }
     }
 
     /// The range of codes that occur, of each quasi-identifier by its own table.
     fn tight_by(counts: &[Table]) -> Vec<Run> {
         let run = |(dim, table): (usize, &Table)| {
             let codes = &table.quasi_codes[dim];
-            Run::new(codes.iter().copied().min().unwrap_or(0), codes.iter().copied().max().unwrap_or(0))
+            Run::new(
+                codes.iter().copied().min().unwrap_or(0),
+                codes.iter().copied().max().unwrap_or(0),
+            )
         };
         counts.iter().enumerate().map(run).collect()
     }
 }
 
-/// The same decisions as [`Job::divide`]: a cut of a quasi-identifier is judged by its own codes and the sensitive ones only,
-/// unless a model looks at regions.
+/// The same decisions as [`Job::divide`]: a cut of a quasi-identifier is judged by its own codes
+/// and the sensitive ones only, unless a model looks at regions.
 impl Divide for Mondrian {
     fn cut(&self, goal: &Goal<'_>, counts: &[Table], region: &[Run]) -> Option<(usize, Vec<Run>)> {
         let tight = Mondrian::tight_by(counts);
@@ -211,14 +229,15 @@ impl Divide for Mondrian {
     }
 }
 
+/// Rows looked at between two questions whether to go on: some hundredths of a second.
+const ROWS: u64 = 100_000;
+
 /// One run of the algorithm.
 struct Job<'a> {
     how: &'a Mondrian,
     table: &'a Table,
     goal: &'a Goal<'a>,
-    progress: Progress<'a>,
-    done: AtomicU64,
-    total: u64,
+    watch: Watch<'a>,
 }
 
 /// A place to cut a part, with the regions of the pieces.
@@ -251,8 +270,8 @@ impl Job<'_> {
 
     /// Words per row: one code per quasi-identifier, the number of the row, its count.
     ///
-    /// Rows are moved as a whole when a part is cut, so that a part is always a stretch of memory: reading codes
-    /// through an index would miss the cache at every row once the parts are small.
+    /// Rows are moved as a whole when a part is cut, so that a part is always a stretch of memory:
+    /// reading codes through an index would miss the cache at every row once the parts are small.
     fn stride(&self) -> usize {
         self.dims() + 2
     }
@@ -262,7 +281,8 @@ impl Job<'_> {
         let mut rows = Vec::with_capacity(t.rows() * self.stride());
         let middles = self.past().map(|past| (past, middles(t, past)));
         let mut push = |row: usize, count: u32| {
-            let group = middles.as_ref().and_then(|(past, middles)| Some(&middles[past.group_of(row)?]));
+            let group =
+                middles.as_ref().and_then(|(past, middles)| Some(&middles[past.group_of(row)?]));
             match group {
                 Some(middle) => rows.extend_from_slice(middle),
                 None => rows.extend(t.quasi_codes.iter().map(|codes| codes[row])),
@@ -270,8 +290,10 @@ impl Job<'_> {
             rows.extend([row as u32, count]);
         };
         if self.how.relaxed {
-            // Records of one value may part, so each goes by itself, in an order that only the seed knows.
-            let mut units: Vec<u32> = (0..t.rows()).flat_map(|r| (0..t.counts[r]).map(move |_| r as u32)).collect();
+            // Records of one value may part, so each goes by itself, in an order that only the seed
+            // knows.
+            let mut units: Vec<u32> =
+                (0..t.rows()).flat_map(|r| (0..t.counts[r]).map(move |_| r as u32)).collect();
             units.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
             units.iter().for_each(|&row| push(row as usize, 1));
         } else {
@@ -309,13 +331,15 @@ impl Job<'_> {
         EquivalenceClass { region, count: chosen().map(|row| self.count(row)).sum(), histograms }
     }
 
-    /// What covers the rows. A model that looks at regions must hold for the tight one, whatever is published: the
-    /// region that the cuts leave contains it, and where that is not enough what was made is judged once more.
+    /// What covers the rows. A model that looks at regions must hold for the tight one, whatever is
+    /// published: the region that the cuts leave contains it, and where that is not enough what was
+    /// made is judged once more.
     fn shown<'r>(&self, rows: impl Iterator<Item = &'r [u32]>) -> Vec<Run> {
         let mut tight: Vec<Run> = Vec::new();
         for row in rows {
             if tight.is_empty() {
-                tight = (0..self.dims()).map(|d| self.own(row, d)).map(|c| Run::new(c, c)).collect();
+                tight =
+                    (0..self.dims()).map(|d| self.own(row, d)).map(|c| Run::new(c, c)).collect();
             }
             for (d, run) in tight.iter_mut().enumerate() {
                 let code = self.own(row, d);
@@ -330,7 +354,9 @@ impl Job<'_> {
     fn divide(&self, rows: &mut [u32], region: Vec<Run>) -> Vec<Members> {
         let total = self.weight(rows);
         let tight = self.tight(rows);
-        if total >= 2 * self.goal.least() {
+        // Cancelled, it leaves the rest uncut.
+        let rows_here = (rows.len() / self.stride()) as u64;
+        if total >= 2 * self.goal.least() && self.watch.work(rows_here, ROWS) {
             for dim in self.by_width(&tight) {
                 let cut = self.find_cut(rows, total, dim, tight[dim]);
                 if let Some(cut) = cut.filter(|cut| self.keeps_open(rows, dim, cut)) {
@@ -338,12 +364,12 @@ impl Job<'_> {
                 }
             }
         }
-        let done = self.done.fetch_add(total, Ordering::Relaxed) + total;
-        (self.progress)(done, self.total);
+        self.watch.add(total);
         vec![self.leaf(rows, &tight, &region)]
     }
 
-    /// People of a part whose coming or leaving tells their value; nobody where earlier groups are not kept.
+    /// People of a part whose coming or leaving tells their value; nobody where earlier groups are
+    /// not kept.
     fn told_apart(&self, rows: &[u32], select: impl Fn(&[u32]) -> bool) -> u64 {
         let Some(past) = self.past() else { return 0 };
         let chosen = rows.chunks_exact(self.stride()).filter(|row| select(row));
@@ -357,9 +383,12 @@ impl Job<'_> {
         }
         let after: u64 = match cut {
             Cut::Between(code) => {
-                self.told_apart(rows, |row| row[dim] <= *code) + self.told_apart(rows, |row| row[dim] > *code)
+                self.told_apart(rows, |row| row[dim] <= *code)
+                    + self.told_apart(rows, |row| row[dim] > *code)
             }
-            Cut::Children(runs) => runs.iter().map(|run| self.told_apart(rows, |row| run.contains(row[dim]))).sum(),
+            Cut::Children(runs) => {
+                runs.iter().map(|run| self.told_apart(rows, |row| run.contains(row[dim]))).sum()
+            }
             // Only relaxed partitions are halved, and they keep no groups.
             Cut::Halves(_) => 0,
         };
@@ -379,14 +408,17 @@ impl Job<'_> {
         runs
     }
 
-    /// Quasi-identifiers that can be cut, widest first relative to their domain; ties in the order of the policy.
+    /// Quasi-identifiers that can be cut, widest first relative to their domain; ties in the order
+    /// of the policy.
     fn by_width(&self, tight: &[Run]) -> Vec<usize> {
         let width = |d: usize| {
             let t = &self.table.quasi[d].taxonomy;
             (t.size(tight[d]) - 1, (t.size(t.root()) - 1).max(1))
         };
-        let mut dims: Vec<(usize, (u64, u64))> =
-            (0..tight.len()).filter(|&d| tight[d].first < tight[d].last).map(|d| (d, width(d))).collect();
+        let mut dims: Vec<(usize, (u64, u64))> = (0..tight.len())
+            .filter(|&d| tight[d].first < tight[d].last)
+            .map(|d| (d, width(d)))
+            .collect();
         // a/b > c/d as a·d > c·b, exactly; the sort is stable.
         dims.sort_by(|(_, (a, b)), (_, (c, d))| {
             (u128::from(*c) * u128::from(*b)).cmp(&(u128::from(*a) * u128::from(*d)))
@@ -409,36 +441,45 @@ impl Job<'_> {
         self.value_cut(rows, total, dim, tight)
     }
 
-    /// The taxonomy node over the part, cut into its children, if all that are not empty may stand alone.
+    /// The taxonomy node over the part, cut into its children, if all that are not empty may stand
+    /// alone.
     fn children_cut(&self, rows: &[u32], dim: usize, tight: Run) -> Option<Cut> {
         let children = self.table.quasi[dim].taxonomy.children(tight);
         let mut weights = vec![0u64; children.len()];
         for row in rows.chunks_exact(self.stride()) {
             weights[children.partition_point(|run| run.last < row[dim])] += self.count(row);
         }
-        let used: Vec<Run> = (0..children.len()).filter(|&i| weights[i] > 0).map(|i| children[i]).collect();
+        let used: Vec<Run> =
+            (0..children.len()).filter(|&i| weights[i] > 0).map(|i| children[i]).collect();
         let large_enough = weights.iter().all(|&w| w == 0 || w >= self.goal.least());
         let allowed = large_enough
             && (self.goal.size_decides()
-                || used.iter().all(|run| self.goal.holds(&self.class_of(rows, |row| run.contains(row[dim])))));
+                || used.iter().all(|run| {
+                    self.goal.holds(&self.class_of(rows, |row| run.contains(row[dim])))
+                }));
         allowed.then_some(Cut::Children(used))
     }
 
-    /// The records without a value, cut off from the others: a range cannot say "or missing", so a part that mixes them
-    /// shows nothing at all. Tried before any other place.
+    /// The records without a value, cut off from the others: a range cannot say "or missing", so a
+    /// part that mixes them shows nothing at all. Tried before any other place.
     fn missing_cut(&self, rows: &[u32], total: u64, dim: usize, tight: Run) -> Option<Cut> {
         let missing = self.table.quasi[dim].taxonomy.missing().filter(|&m| tight.last == m)?;
-        let without: u64 =
-            rows.chunks_exact(self.stride()).filter(|row| row[dim] == missing).map(|row| self.count(row)).sum();
+        let without: u64 = rows
+            .chunks_exact(self.stride())
+            .filter(|row| row[dim] == missing)
+            .map(|row| self.count(row))
+            .sum();
         let least = self.goal.least();
         let cut = missing - 1;
         let fits = without >= least && total - without >= least;
         (fits && self.both_sides_hold(rows, dim, cut)).then_some(Cut::Between(cut))
     }
 
-    /// Whether the records up to a code, and those above it, each keep the goal. Their sizes are known to suffice.
+    /// Whether the records up to a code, and those above it, each keep the goal. Their sizes are
+    /// known to suffice.
     fn both_sides_hold(&self, rows: &[u32], dim: usize, cut: u32) -> bool {
-        let holds = |upper: bool| self.goal.holds(&self.class_of(rows, |row| (row[dim] > cut) == upper));
+        let holds =
+            |upper: bool| self.goal.holds(&self.class_of(rows, |row| (row[dim] > cut) == upper));
         self.goal.size_decides() || (holds(false) && holds(true))
     }
 
@@ -452,20 +493,24 @@ impl Job<'_> {
         order.select_nth_unstable(half);
         let sorted: Vec<u32> = order
             .iter()
-            .flat_map(|&(_, i)| rows[i as usize * stride..(i as usize + 1) * stride].iter().copied())
+            .flat_map(|&(_, i)| {
+                rows[i as usize * stride..(i as usize + 1) * stride].iter().copied()
+            })
             .collect();
         rows.copy_from_slice(&sorted);
         let (a, b) = rows.split_at(half * stride);
         let least = self.goal.least();
         let allowed = half as u64 >= least
             && (n - half) as u64 >= least
-            && (self.goal.size_decides() || (self.goal.holds(&self.class(a)) && self.goal.holds(&self.class(b))));
+            && (self.goal.size_decides()
+                || (self.goal.holds(&self.class(a)) && self.goal.holds(&self.class(b))));
         allowed.then_some(Cut::Halves(half))
     }
 
     /// A cut between two values: the median, or the allowable one nearest to it.
     fn value_cut(&self, rows: &[u32], total: u64, dim: usize, tight: Run) -> Option<Cut> {
-        // Number of records up to each value that occurs, the last one left out: the places where a cut can be.
+        // Number of records up to each value that occurs, the last one left out: the places where a
+        // cut can be.
         let places = self.places(rows, dim, tight);
         let least = self.goal.least();
         let fits = |&(_, left): &(u32, u64)| left >= least && total - left >= least;
@@ -473,7 +518,11 @@ impl Job<'_> {
             // Lower median: the first value at which half the records are reached.
             places.iter().find(|(_, left)| 2 * left >= total).copied().filter(fits)?
         } else {
-            places.iter().copied().filter(fits).min_by_key(|(_, left)| (2 * left).abs_diff(total))?
+            places
+                .iter()
+                .copied()
+                .filter(fits)
+                .min_by_key(|(_, left)| (2 * left).abs_diff(total))?
         };
         if self.both_sides_hold(rows, dim, best.0) {
             return Some(Cut::Between(best.0));
@@ -504,7 +553,8 @@ impl Job<'_> {
         places
     }
 
-    /// Judges every place by moving the rows over one value at a time; the allowable one nearest the median.
+    /// Judges every place by moving the rows over one value at a time; the allowable one nearest
+    /// the median.
     fn sweep(&self, rows: &[u32], total: u64, dim: usize, places: &[(u32, u64)]) -> Option<Cut> {
         let stride = self.stride();
         let mut order: Vec<(u32, u32)> =
@@ -527,7 +577,10 @@ impl Job<'_> {
                 let side = rows.chunks_exact(stride).filter(|row| (row[dim] > cut) == upper);
                 if self.goal.needs_regions() { self.shown(side) } else { Vec::new() }
             };
-            if nearer && self.goal.holds(&left.class(region(false))) && self.goal.holds(&right.class(region(true))) {
+            if nearer
+                && self.goal.holds(&left.class(region(false)))
+                && self.goal.holds(&right.class(region(true)))
+            {
                 best = Some((off, cut));
             }
         }
@@ -566,12 +619,19 @@ impl Job<'_> {
     }
 
     /// Divides the pieces, on several threads while they are large.
-    fn divide_all(&self, mut pieces: Vec<(&mut [u32], Run)>, dim: usize, region: &[Run]) -> Vec<Members> {
+    fn divide_all(
+        &self,
+        mut pieces: Vec<(&mut [u32], Run)>,
+        dim: usize,
+        region: &[Run],
+    ) -> Vec<Members> {
         let size: usize = pieces.iter().map(|(rows, _)| rows.len()).sum();
         if pieces.len() > 1 && size / self.stride() > ALONE {
             let rest = pieces.split_off(pieces.len() / 2);
-            let (mut a, b) =
-                rayon::join(|| self.divide_all(pieces, dim, region), || self.divide_all(rest, dim, region));
+            let (mut a, b) = rayon::join(
+                || self.divide_all(pieces, dim, region),
+                || self.divide_all(rest, dim, region),
+            );
             a.extend(b);
             return a;
         }
@@ -593,8 +653,10 @@ impl Job<'_> {
             }
         };
         let (id, n) = (self.dims(), self.dims() + 1);
-        let mut members: Vec<Member> =
-            rows.chunks_exact(self.stride()).map(|row| Member { row: row[id], count: row[n] }).collect();
+        let mut members: Vec<Member> = rows
+            .chunks_exact(self.stride())
+            .map(|row| Member { row: row[id], count: row[n] })
+            .collect();
         if self.how.relaxed {
             members.sort_unstable_by_key(|m| m.row);
             members.dedup_by(|next, kept| {
@@ -612,8 +674,9 @@ impl Job<'_> {
 fn middles(table: &Table, past: &History) -> Vec<Vec<u32>> {
     let mut middles = vec![Vec::with_capacity(table.quasi.len()); past.groups.len()];
     for codes in &table.quasi_codes {
-        let mut seen: Vec<(usize, u32, u32)> =
-            (0..table.rows()).filter_map(|row| Some((past.group_of(row)?, codes[row], table.counts[row]))).collect();
+        let mut seen: Vec<(usize, u32, u32)> = (0..table.rows())
+            .filter_map(|row| Some((past.group_of(row)?, codes[row], table.counts[row])))
+            .collect();
         seen.sort_unstable();
         // Nobody of some groups may be left; nobody asks for their middle.
         middles.iter_mut().for_each(|m| m.push(0));
@@ -624,7 +687,9 @@ fn middles(table: &Table, past: &History) -> Vec<Vec<u32>> {
                 before += u64::from(n);
                 2 * before >= all
             };
-            if let (Some(&(_, code, _)), Some(last)) = (group.iter().find(half), middles[group[0].0].last_mut()) {
+            if let (Some(&(_, code, _)), Some(last)) =
+                (group.iter().find(half), middles[group[0].0].last_mut())
+            {
                 *last = code;
             }
         }

@@ -1,34 +1,37 @@
 //! # sibling
 //!
-//! Sub-tree recoding in which a node may stand for some of its values only, while the others are shown by themselves.
+//! Sub-tree recoding in which a node may stand for some of its values only, while the others are
+//! shown by themselves.
 //!
 //! ## Method
-//! As `top-down`, every value is shown in the same way in all records. But to lift Engineer to Professional does not force
-//! Lawyer up too: Professional then denotes the professionals other than lawyers. So a category may be shown by any node
-//! above it, and a label stands for those values below it that are not shown by another label of their own. The search
-//! specializes: of the values that show a node those below another node are shown by that one, the rest go on as before;
-//! always where it saves most loss, as long as all classes keep the models. It is made twice, from the root and from the
-//! result of `top-down`, and the better release is taken. Numbers, dates and ordered files are treated as in `top-down`:
-//! a range says what it stands for.
+//! As `top-down`, every value is shown in the same way in all records. But to lift Engineer to
+//! Professional does not force Lawyer up too: Professional then denotes the professionals other
+//! than lawyers. So a category may be shown by any node above it, and a label stands for those
+//! values below it that are not shown by another label of their own. The search specializes: of the
+//! values that show a node those below another node are shown by that one, the rest go on as
+//! before; always where it saves most loss, as long as all classes keep the models. It is made
+//! twice, from the root and from the result of `top-down`, and the better release is taken.
+//! Numbers, dates and ordered files are treated as in `top-down`: a range says what it stands for.
 //!
-//! The labels of such a release do not mean what the taxonomy says. The release therefore comes with taxonomies of its
-//! own, in which Professional has no Lawyer, and its manifest lists the exceptions.
+//! The labels of such a release do not mean what the taxonomy says. The release therefore comes
+//! with taxonomies of its own, in which Professional has no Lawyer, and its manifest lists the
+//! exceptions.
 //!
 //! ## Guarantee
-//! Every class keeps every model, and the certainty penalty (`gcp`) is at most that of `top-down`. With monotone models no
-//! further value or group of values can be shown by itself. Models that look at regions are judged on sub-tree recodings
-//! only: there the result is that of `top-down`.
+//! Every class keeps every model, and the certainty penalty (`gcp`) is at most that of `top-down`.
+//! With monotone models no further value or group of values can be shown by itself. Models that
+//! look at regions are judged on sub-tree recodings only: there the result is that of `top-down`.
 //!
 //! ## Cost
 //! About that of `top-down` for each value or node that is shown by itself.
 //!
 //! ## Departures from the paper
-//! The survey defines the scheme and gives no algorithm. It speaks of a parent and its children; here values may also
-//! stay while the rest are lifted by several levels.
+//! The survey defines the scheme and gives no algorithm. It speaks of a parent and its children;
+//! here values may also stay while the rest are lifted by several levels.
 //!
 //! ## Reference
-//! Fung, Wang, Chen and Yu, "Privacy-preserving data publishing: a survey of recent developments", 2010; LeFevre, DeWitt
-//! and Ramakrishnan, "Incognito: efficient full-domain k-anonymity", 2005.
+//! Fung, Wang, Chen and Yu, "Privacy-preserving data publishing: a survey of recent developments",
+//! 2010; LeFevre, DeWitt and Ramakrishnan, "Incognito: efficient full-domain k-anonymity", 2005.
 
 use super::cut::{Cuts, Worth};
 use super::top_down::{Candidate, How, Kind, Score, Specialization, specialize};
@@ -51,7 +54,13 @@ pub(super) const ENTRY: Entry<Box<dyn Algorithm>> = Entry {
 struct Sibling;
 
 impl Algorithm for Sibling {
-    fn anonymize(&self, table: &Table, goal: &Goal<'_>, _seed: u64, progress: Progress<'_>) -> Result<Form, Refusal> {
+    fn anonymize(
+        &self,
+        table: &Table,
+        goal: &Goal<'_>,
+        _seed: u64,
+        progress: Progress<'_>,
+    ) -> Result<Form, Refusal> {
         if let Some(answer) = Cuts::without_search(table, goal) {
             return answer;
         }
@@ -78,10 +87,13 @@ fn loss(cuts: &Cuts<'_>, worth: &Worth<'_>) -> f64 {
             return worth.loss(dim, run);
         }
         let leaves = cuts.leaves(dim, run);
-        let records: u64 = leaves.iter().map(|&leaf| worth.records(dim, Run::new(leaf, leaf))).sum();
+        let records: u64 =
+            leaves.iter().map(|&leaf| worth.records(dim, Run::new(leaf, leaf))).sum();
         lost(taxonomy, records, leaves.len())
     };
-    (0..cuts.table.quasi.len()).flat_map(|dim| cuts.runs(dim).into_iter().map(move |run| of_run(dim, run))).sum()
+    (0..cuts.table.quasi.len())
+        .flat_map(|dim| cuts.runs(dim).into_iter().map(move |run| of_run(dim, run)))
+        .sum()
 }
 
 /// What records lose that show one of so many leaves.
@@ -106,19 +118,29 @@ impl Nesting {
         let mut above = Vec::with_capacity(nodes.len());
         for (i, node) in (0u32..).zip(&nodes) {
             above.push(lowest[(node.first - run.first) as usize]);
-            lowest[(node.first - run.first) as usize..=(node.last - run.first) as usize].fill(Some(i));
+            lowest[(node.first - run.first) as usize..=(node.last - run.first) as usize]
+                .fill(Some(i));
         }
         Nesting { first: run.first, lowest, above, nodes }
     }
 
     /// The nodes above a leaf, from low to high.
     fn over(&self, leaf: u32) -> impl Iterator<Item = u32> {
-        std::iter::successors(self.lowest[(leaf - self.first) as usize], |&i| self.above[i as usize])
+        std::iter::successors(self.lowest[(leaf - self.first) as usize], |&i| {
+            self.above[i as usize]
+        })
     }
 }
 
-/// The ways to show some of the values of a node by themselves: those below any other node. `valid` limits the nodes.
-pub(super) fn candidate(cuts: &Cuts<'_>, worth: &Worth<'_>, dim: usize, run: Run, valid: Option<&[Run]>) -> Candidate {
+/// The ways to show some of the values of a node by themselves: those below any other node. `valid`
+/// limits the nodes.
+pub(super) fn candidate(
+    cuts: &Cuts<'_>,
+    worth: &Worth<'_>,
+    dim: usize,
+    run: Run,
+    valid: Option<&[Run]>,
+) -> Candidate {
     let taxonomy = &cuts.table.quasi[dim].taxonomy;
     let shown = cuts.leaves(dim, run);
     // Records of the shown leaves up to each.
@@ -137,10 +159,15 @@ pub(super) fn candidate(cuts: &Cuts<'_>, worth: &Worth<'_>, dim: usize, run: Run
         if inside == 0 || end - start == all {
             continue;
         }
-        let rest = Run::new(shown[if start > 0 { 0 } else { end }], shown[if end < all { all } else { start } - 1]);
-        let mut pieces = vec![taxonomy.cover(Run::new(shown[start], shown[end - 1])), taxonomy.cover(rest)];
+        let rest = Run::new(
+            shown[if start > 0 { 0 } else { end }],
+            shown[if end < all { all } else { start } - 1],
+        );
+        let mut pieces =
+            vec![taxonomy.cover(Run::new(shown[start], shown[end - 1])), taxonomy.cover(rest)];
         pieces.sort_by_key(|piece| (piece.last, piece.width()));
-        let then = lost(taxonomy, inside, end - start) + lost(taxonomy, records - inside, all - (end - start));
+        let then = lost(taxonomy, inside, end - start)
+            + lost(taxonomy, records - inside, all - (end - start));
         let smallest = vec![u64::MAX; cuts.views.len()];
         ways.push(Specialization { pieces, gain: 0.0, saved: now - then, smallest, valid: true });
         nodes.push(node);
@@ -164,18 +191,27 @@ fn below(taxonomy: &Taxonomy, run: Run) -> Vec<Run> {
 
 /// Those of the nodes that lie in a run, above before below.
 fn within(nodes: &[Run], run: Run) -> Vec<Run> {
-    let mut nodes: Vec<Run> = nodes.iter().copied().filter(|&node| node != run && run.covers(node)).collect();
+    let mut nodes: Vec<Run> =
+        nodes.iter().copied().filter(|&node| node != run && run.covers(node)).collect();
     nodes.sort_by_key(|node| (node.first, std::cmp::Reverse(node.last)));
     nodes.dedup();
     nodes
 }
 
 /// Looks at what the ways would make of one group.
-pub(super) fn inspect(cuts: &Cuts<'_>, v: usize, i: usize, dim: usize, nesting: &Nesting, ways: &mut [Specialization]) {
+pub(super) fn inspect(
+    cuts: &Cuts<'_>,
+    v: usize,
+    i: usize,
+    dim: usize,
+    nesting: &Nesting,
+    ways: &mut [Specialization],
+) {
     let (view, codes) = (&cuts.views[v], &cuts.table.quasi_codes[dim]);
     let group = &view.groups[i];
     let count = |row: u32| u64::from(cuts.table.counts[row as usize]);
-    let mut order: Vec<(u32, u32)> = group.rows.iter().map(|&row| (codes[row as usize], row)).collect();
+    let mut order: Vec<(u32, u32)> =
+        group.rows.iter().map(|&row| (codes[row as usize], row)).collect();
     order.sort_unstable();
     let mut leaves: Vec<u32> = order.iter().map(|&(code, _)| code).collect();
     leaves.dedup();
@@ -215,7 +251,8 @@ fn form(cuts: &Cuts<'_>) -> Generalized {
     let shown: Vec<Vec<Run>> = (0..quasi.len())
         .map(|dim| {
             let runs = cuts.runs(dim);
-            let is_part = |&run: &Run| (run.first..=run.last).any(|leaf| cuts.shown(dim, leaf) != run);
+            let is_part =
+                |&run: &Run| (run.first..=run.last).any(|leaf| cuts.shown(dim, leaf) != run);
             let leaves = 0..quasi[dim].taxonomy.leaves() as u32;
             if !runs.iter().any(is_part) {
                 return leaves.map(|leaf| cuts.shown(dim, leaf)).collect();
@@ -230,7 +267,8 @@ fn form(cuts: &Cuts<'_>) -> Generalized {
     if own { form.written_in(quasi, Shape::Regions) } else { form }
 }
 
-/// The attribute whose groups are what is shown, and the run in it that every leaf of the table's shows.
+/// The attribute whose groups are what is shown, and the run in it that every leaf of the table's
+/// shows.
 fn derived(cuts: &Cuts<'_>, dim: usize) -> (Attribute, Vec<Run>) {
     let attribute = &cuts.table.quasi[dim];
     let taxonomy = &attribute.taxonomy;
@@ -243,12 +281,16 @@ fn derived(cuts: &Cuts<'_>, dim: usize) -> (Attribute, Vec<Run>) {
         let place = Run::new(next, next + leaves.len() as u32 - 1);
         next = place.last + 1;
         leaves.iter().for_each(|&leaf| shown[leaf as usize] = place);
-        groups.push((label(run), leaves.iter().map(|&leaf| taxonomy.leaf(leaf).to_owned()).collect()));
+        groups.push((
+            label(run),
+            leaves.iter().map(|&leaf| taxonomy.leaf(leaf).to_owned()).collect(),
+        ));
         let within = |&other: &Run| other != run && run.covers(other);
         let apart: Vec<Run> = runs.iter().copied().filter(within).collect();
         let highest = |run: &&Run| !apart.iter().any(|other| other != *run && other.covers(**run));
         if !apart.is_empty() {
-            exceptions.push((label(run), apart.iter().filter(highest).map(|&run| label(run)).collect()));
+            exceptions
+                .push((label(run), apart.iter().filter(highest).map(|&run| label(run)).collect()));
         }
     }
     let taxonomy = Arc::new(Taxonomy::of_groups(groups, exceptions));

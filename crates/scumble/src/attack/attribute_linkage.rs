@@ -1,37 +1,43 @@
 //! # Attribute linkage
 //!
-//! Finds out people's sensitive values from the records they fit, without having to know which is theirs.
+//! Finds out people's sensitive values from the records they fit, without having to know which is
+//! theirs.
 //!
 //! ## What the adversary knows
-//! The quasi-identifiers of people (a register), and that they are in the release; without a register, the release alone.
+//! The quasi-identifiers of people (a register), and that they are in the release; without a
+//! register, the release alone.
 //!
 //! ## What she does
-//! In the records that a person fits she counts the sensitive values: a person is believed to have a value with the share
-//! of these records that have it. In an anatomized release a record's values are those of its group. Every release is
-//! attacked by itself; of several, the one that tells most about a person counts (see `intersection` and `inference` for what
-//! they tell together).
+//! In the records that a person fits she counts the sensitive values: a person is believed to have
+//! a value with the share of these records that have it. In an anatomized release a record's values
+//! are those of its group. Every release is attacked by itself; of several, the one that tells most
+//! about a person counts (see `intersection` and `inference` for what they tell together).
 //!
-//! Where people may not be in a release (`--register-is population` or `some`), this is believed in case they are, and nobody
-//! of them counts as certain.
+//! Where people may not be in a release (`--register-is population` or `some`), this is believed in
+//! case they are, and nobody of them counts as certain.
 //!
-//! Over the release it is a rule "who shows these quasi-identifiers has s" with support (records of the class) and confidence
-//! (share that has s). A class in which everybody has the same value gives everybody away: homogeneity.
+//! Over the release it is a rule "who shows these quasi-identifiers has s" with support (records of
+//! the class) and confidence (share that has s). A class in which everybody has the same value
+//! gives everybody away: homogeneity.
 //!
 //! ## What it says
-//! How many people's value is certain, how strongly the others' are believed; classes with one value; the strongest rules.
+//! How many people's value is certain, how strongly the others' are believed; classes with one
+//! value; the strongest rules.
 //!
 //! ## Limits
-//! Beliefs are shares of records. An adversary who knows more about people (how quasi-identifiers and values go together,
-//! other people's values) may believe something else: see `bayes`, `definetti`, `negation`.
+//! Beliefs are shares of records. An adversary who knows more about people (how quasi-identifiers
+//! and values go together, other people's values) may believe something else: see `bayes`,
+//! `definetti`, `negation`.
 //!
 //! ## Reference
-//! Fung, Wang, Chen and Yu, "Privacy-preserving data publishing: a survey of recent developments", 2010; Machanavajjhala
-//! et al., "ℓ-diversity: privacy beyond k-anonymity", 2006 (homogeneity).
+//! Fung, Wang, Chen and Yu, "Privacy-preserving data publishing: a survey of recent developments",
+//! 2010; Machanavajjhala et al., "ℓ-diversity: privacy beyond k-anonymity", 2006 (homogeneity).
 
 use super::{Attack, Beliefs, Crowd, Figure, Needs, Report, Scene, View};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::exact::Ratio;
-use crate::problem::Problem;
+use crate::failure::Failure;
+use crate::progress::Progress;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 
@@ -53,7 +59,12 @@ pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
             about: "so many of the strongest rules are shown",
         },
     ],
-    build: |p| Ok(Box::new(AttributeLinkage { confidence: p.number("confidence"), rules: p.count("rules") as usize })),
+    build: |p| {
+        Ok(Box::new(AttributeLinkage {
+            confidence: p.number("confidence"),
+            rules: p.count("rules") as usize,
+        }))
+    },
 };
 
 /// How beliefs are come by.
@@ -78,12 +89,22 @@ impl Attack for AttributeLinkage {
         Needs { people: false, releases: 1 }
     }
 
-    fn run(&self, scene: &Scene, _: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem> {
-        let mut rules: Vec<Rule<'_>> = scene.releases.iter().flat_map(|view| self.rules(view)).collect();
+    fn run(&self, scene: &Scene, progress: Progress<'_>) -> Result<Report, Failure> {
+        progress.step(0, 1)?;
+        let mut rules: Vec<Rule<'_>> =
+            scene.releases.iter().flat_map(|view| self.rules(view)).collect();
         let homogeneous = || rules.iter().filter(|r| r.counts.0 == r.counts.1);
         let mut figures = vec![
-            Figure::count("homogeneous", homogeneous().count() as u64, "classes in which everybody has the same value"),
-            Figure::count("homogeneous_records", homogeneous().map(|r| r.counts.1).sum(), "records in such classes"),
+            Figure::count(
+                "homogeneous",
+                homogeneous().count() as u64,
+                "classes in which everybody has the same value",
+            ),
+            Figure::count(
+                "homogeneous_records",
+                homogeneous().map(|r| r.counts.1).sum(),
+                "records in such classes",
+            ),
             Figure::count(
                 "rules",
                 rules.len() as u64,
@@ -92,11 +113,16 @@ impl Attack for AttributeLinkage {
         ];
         let strongest = scene.releases.iter().flat_map(|v| &v.groups).filter_map(|g| {
             let total: u64 = g.iter().map(|(_, n)| n).sum();
-            g.iter().map(|&(_, n)| n).max().map(|most| Ratio::new(most.into(), u128::from(total.max(1))))
+            g.iter()
+                .map(|&(_, n)| n)
+                .max()
+                .map(|most| Ratio::new(most.into(), u128::from(total.max(1))))
         });
         let strongest = strongest.max().map_or(0.0, Ratio::to_f64);
         figures.push(Figure::share("confidence", strongest, "the strongest rule's confidence"));
-        rules.sort_by_key(|r| (Reverse(Ratio::new(r.counts.0.into(), r.counts.1.into())), Reverse(r.counts.1)));
+        rules.sort_by_key(|r| {
+            (Reverse(Ratio::new(r.counts.0.into(), r.counts.1.into())), Reverse(r.counts.1))
+        });
         let findings = rules.iter().take(self.rules).map(|r| r.words(scene)).collect();
         let Some(crowd) = &scene.people else {
             return Ok(Report { figures, findings, ..Report::default() });
@@ -106,7 +132,14 @@ impl Attack for AttributeLinkage {
         chart.title = "Attribute linkage".into();
         figures.splice(0..0, summary);
         let (beliefs, estimators) = (Some(beliefs), vec![COUNTED]);
-        Ok(Report { figures, beliefs, estimators, chart: Some(chart), findings, ..Report::default() })
+        Ok(Report {
+            figures,
+            beliefs,
+            estimators,
+            chart: Some(chart),
+            findings,
+            ..Report::default()
+        })
     }
 }
 
@@ -115,7 +148,8 @@ impl AttributeLinkage {
         let of_group = |(group, histogram): (usize, &Vec<(u32, u64)>)| {
             let all: u64 = histogram.iter().map(|(_, n)| n).sum();
             let strong = |n: u64| Ratio::new(n.into(), u128::from(all.max(1))) >= self.confidence;
-            let pairs: Vec<(u32, u64)> = histogram.iter().copied().filter(|&(_, n)| strong(n)).collect();
+            let pairs: Vec<(u32, u64)> =
+                histogram.iter().copied().filter(|&(_, n)| strong(n)).collect();
             pairs.into_iter().map(move |(value, n)| Rule { view, group, value, counts: (n, all) })
         };
         view.groups.par_iter().enumerate().flat_map_iter(of_group).collect()
@@ -142,8 +176,14 @@ pub(super) fn beliefs(scene: &Scene, crowd: &Crowd) -> Beliefs {
     Beliefs::new(kinds).given_presence(crowd)
 }
 
-/// What is believed of people of a kind from one release: the share of each value among the records that they fit.
-pub(super) fn believed(scene: &Scene, crowd: &Crowd, kind: usize, release: usize) -> Vec<(u32, f64)> {
+/// What is believed of people of a kind from one release: the share of each value among the records
+/// that they fit.
+pub(super) fn believed(
+    scene: &Scene,
+    crowd: &Crowd,
+    kind: usize,
+    release: usize,
+) -> Vec<(u32, f64)> {
     let candidates = crowd.candidates(kind, release);
     let groups = &scene.releases[release].groups;
     let all: u64 = candidates.iter().map(|c| c.records).sum();
@@ -152,7 +192,8 @@ pub(super) fn believed(scene: &Scene, crowd: &Crowd, kind: usize, release: usize
         let histogram = &groups[candidate.group as usize];
         let size: u64 = histogram.iter().map(|(_, n)| n).sum();
         for &(value, n) in histogram {
-            // One division of whole numbers, so that certainty is exactly 1 where one group is fitted.
+            // One division of whole numbers, so that certainty is exactly 1 where one group is
+            // fitted.
             let share = if candidates.len() == 1 {
                 n as f64 / size as f64
             } else {

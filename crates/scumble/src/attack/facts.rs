@@ -1,7 +1,7 @@
 //! What an adversary knows besides the releases, as lines of text.
 //!
-//! A line is `WHO: WHAT`. WHO are conditions on columns of the register, as in `scumble query`; WHAT says how many of these
-//! people have a value:
+//! A line is `WHO: WHAT`. WHO are conditions on columns of the register, as in `scumble query`;
+//! WHAT says how many of these people have a value:
 //!
 //! ```text
 //! name = Alice: not Flu
@@ -11,15 +11,15 @@
 //! job = Writer: at most 25% Flu, HIV
 //! ```
 //!
-//! `not`, `no` and `none of` mean nobody, `one of` everybody, `at least`, `at most` and `exactly` a number of people, or a
-//! share of those whom the conditions describe.
+//! `not`, `no` and `none of` mean nobody, `one of` everybody, `at least`, `at most` and `exactly` a
+//! number of people, or a share of those whom the conditions describe.
 
 use super::Scene;
 use super::scene::ordered;
 use crate::catalogue::did_you_mean;
 use crate::exact::Ratio;
+use crate::failure::{Failure, Failures};
 use crate::inference::Known;
-use crate::problem::{Problem, Problems};
 use crate::query::Query;
 use crate::register::Register;
 use crate::table::number_tuples_of;
@@ -62,8 +62,8 @@ const AMOUNTS: [(&str, bool); 7] = [
 ];
 
 /// Reads statements, one per line; `#` starts a comment. All problems are told, with their lines.
-pub fn parse(text: &str) -> Result<Vec<Statement>, Problems> {
-    let mut problems = Problems::default();
+pub fn parse(text: &str) -> Result<Vec<Statement>, Failures> {
+    let mut problems = Failures::default();
     let mut statements = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -72,13 +72,13 @@ pub fn parse(text: &str) -> Result<Vec<Statement>, Problems> {
         }
         match parse_line(line) {
             Ok(statement) => statements.push(statement),
-            Err(p) => problems.push(Problem { message: format!("line {number}: {}", p.message), hint: p.hint }),
+            Err(p) => problems.push(p.within(format_args!("line {number}: ")).line(number)),
         }
     }
     problems.or(statements)
 }
 
-fn parse_line(line: &str) -> Result<Statement, Problem> {
+fn parse_line(line: &str) -> Result<Statement, Failure> {
     let shape = "write `WHO: WHAT`, as in `name = Alice: not Flu` or `sex = Male: at most 3 Flu`";
     // A value may hold a colon, a name may not: the first colon outside quotes ends WHO.
     let mut quoted = false;
@@ -86,16 +86,20 @@ fn parse_line(line: &str) -> Result<Statement, Problem> {
         quoted ^= c == '"';
         c == ':' && !quoted
     });
-    let (at, _) = colon.ok_or_else(|| Problem::new("a statement has two parts").hint(shape))?;
+    let (at, _) = colon
+        .ok_or_else(|| Failure::data("wrong-fact", "a statement has two parts").hint(shape))?;
     let who = Query::parse(line[..at].trim())?;
     let what = line[at + 1..].trim();
     let found = AMOUNTS.iter().find(|(words, _)| what.starts_with(words));
-    let &(words, counted) = found.ok_or_else(|| Problem::new("the second part does not say how many").hint(shape))?;
+    let &(words, counted) = found.ok_or_else(|| {
+        Failure::data("wrong-fact", "the second part does not say how many").hint(shape)
+    })?;
     let rest = what[words.len()..].trim();
     let (amount, rest) = if counted {
         let (number, rest) = rest.split_once(' ').unwrap_or((rest, ""));
         let number = parse_number(number).ok_or_else(|| {
-            Problem::new(format!("`{number}` is not a number of people or a share")).hint("write `3` or `25%`")
+            Failure::data("wrong-fact", format!("`{number}` is not a number of people or a share"))
+                .hint("write `3` or `25%`")
         })?;
         let amount = match words {
             "at least " => Amount::AtLeast(number),
@@ -106,9 +110,10 @@ fn parse_line(line: &str) -> Result<Statement, Problem> {
     } else {
         (if words == "one of " { Amount::Everybody } else { Amount::Nobody }, rest)
     };
-    let values: Vec<String> = rest.split(',').map(|v| v.trim().trim_matches('"').to_owned()).collect();
+    let values: Vec<String> =
+        rest.split(',').map(|v| v.trim().trim_matches('"').to_owned()).collect();
     if values.iter().any(String::is_empty) {
-        return Err(Problem::new("the second part names no value").hint(shape));
+        return Err(Failure::data("wrong-fact", "the second part names no value").hint(shape));
     }
     Ok(Statement { text: line.to_owned(), who, amount, values })
 }
@@ -134,49 +139,63 @@ pub fn columns(statements: &[Statement]) -> Vec<String> {
 }
 
 /// Which rows of a register each statement is about.
-pub fn rows(statements: &[Statement], register: &Register) -> Result<Vec<Vec<bool>>, Problems> {
-    let mut problems = Problems::default();
+pub fn rows(statements: &[Statement], register: &Register) -> Result<Vec<Vec<bool>>, Failures> {
+    let mut problems = Failures::default();
     let mut all = Vec::new();
     for statement in statements {
         match register.meeting(&statement.who) {
             Ok(rows) if rows.iter().any(|r| *r) => all.push(rows),
             Ok(_) => problems.push(
-                Problem::new(format!("nobody of the register is meant by `{}`", statement.text))
-                    .hint("compare the conditions with the register's columns"),
+                Failure::data(
+                    "nobody-meant",
+                    format!("nobody of the register is meant by `{}`", statement.text),
+                )
+                .hint("compare the conditions with the register's columns"),
             ),
-            Err(p) => problems.push(Problem { message: format!("`{}`: {}", statement.text, p.message), ..p }),
+            Err(p) => problems
+                .push(Failure { message: format!("`{}`: {}", statement.text, p.message), ..p }),
         }
     }
     problems.or(all)
 }
 
-/// The number of the combination of statements that each row is meant by: rows of different numbers are no longer alike.
+/// The number of the combination of statements that each row is meant by: rows of different numbers
+/// are no longer alike.
 pub fn apart(rows: &[Vec<bool>]) -> Option<Vec<u32>> {
     let people = rows.first()?.len();
-    let (number_of, firsts) =
-        number_tuples_of(people, &vec![2; rows.len()], |statement, row| rows[statement][row].into());
+    let (number_of, firsts) = number_tuples_of(people, &vec![2; rows.len()], |statement, row| {
+        rows[statement][row].into()
+    });
     let combination = |row: u32| rows.iter().map(move |statement| statement[row as usize]);
     Some(ordered(number_of, firsts, |a, b| combination(a).cmp(combination(b))).0)
 }
 
 /// The statements about the kinds of people of a scene, as the inference engine takes them.
-pub fn known(statements: &[Statement], rows: &[Vec<bool>], scene: &Scene) -> Result<Vec<Known>, Problems> {
+pub fn known(
+    statements: &[Statement],
+    rows: &[Vec<bool>],
+    scene: &Scene,
+) -> Result<Vec<Known>, Failures> {
     let crowd = scene.people()?;
-    let mut problems = Problems::default();
+    let mut problems = Failures::default();
     let mut all = Vec::new();
     for (statement, rows) in statements.iter().zip(rows) {
-        let kinds: Vec<u32> =
-            (0..crowd.kinds.len() as u32).filter(|&k| rows[crowd.kinds[k as usize].row as usize]).collect();
+        let kinds: Vec<u32> = (0..crowd.kinds.len() as u32)
+            .filter(|&k| rows[crowd.kinds[k as usize].row as usize])
+            .collect();
         let people = kinds.iter().map(|&k| crowd.kinds[k as usize].people).sum();
         let mut values = Vec::new();
         for name in &statement.values {
             match scene.values.iter().position(|v| v == name) {
                 Some(code) => values.push(code as u32),
                 None => problems.push(
-                    Problem::new(format!(
-                        "`{}`: `{name}` is no value of `{}` in any release",
-                        statement.text, scene.attribute
-                    ))
+                    Failure::data(
+                        "unknown-value",
+                        format!(
+                            "`{}`: `{name}` is no value of `{}` in any release",
+                            statement.text, scene.attribute
+                        ),
+                    )
                     .hint(did_you_mean(name, scene.values.iter().map(String::as_str))),
                 ),
             }
@@ -187,7 +206,7 @@ pub fn known(statements: &[Statement], rows: &[Vec<bool>], scene: &Scene) -> Res
         if low > high {
             let text = &statement.text;
             problems.push(
-                Problem::new(format!("`{text}` can not be met by {people} people"))
+                Failure::data("wrong-fact", format!("`{text}` can not be met by {people} people"))
                     .hint("say a whole number of people, or `at least` and `at most`"),
             );
         }
@@ -201,7 +220,9 @@ impl Amount {
     fn bounds(self, people: u64) -> (u64, u64) {
         let up = |n: Number| match n {
             Number::People(n) => n,
-            Number::Share(share) => people - Ratio::new(share.den() - share.num(), share.den()).of(people),
+            Number::Share(share) => {
+                people - Ratio::new(share.den() - share.num(), share.den()).of(people)
+            }
         };
         let down = |n: Number| match n {
             Number::People(n) => n.min(people),
@@ -245,8 +266,11 @@ mod tests {
             texts: texts.iter().map(|t| (*t).to_owned()).collect(),
             codes: (0..texts.len() as u32).collect(),
         };
-        let register =
-            Register::new(vec![column("name", &["A", "B", "C"]), column("age", &["30", "45", "60"])]).unwrap();
+        let register = Register::new(vec![
+            column("name", &["A", "B", "C"]),
+            column("age", &["30", "45", "60"]),
+        ])
+        .unwrap();
         let statements = parse("age >= 45: not Flu\nname = A: not Flu\n").unwrap();
         let rows = rows(&statements, &register).unwrap();
         assert_eq!(rows, [vec![false, true, true], vec![true, false, false]]);

@@ -3,30 +3,32 @@
 //! Uses the worst implications between people that an adversary may know.
 //!
 //! ## What the adversary knows
-//! Who is in which class, and k implications "if these people have these values, then one of those people has one of those
-//! values". What they say need not be known; the worst ones are taken.
+//! Who is in which class, and k implications "if these people have these values, then one of those
+//! people has one of those values". What they say need not be known; the worst ones are taken.
 //!
 //! ## What she does
-//! She weighs every way to deal the values of the classes to their people that the implications allow. The strongest belief
-//! that any k implications can bring about is computed exactly (see `ck-safety`, which promises that it stays below c).
-//! Every release is attacked by itself.
+//! She weighs every way to deal the values of the classes to their people that the implications
+//! allow. The strongest belief that any k implications can bring about is computed exactly (see
+//! `ck-safety`, which promises that it stays below c). Every release is attacked by itself.
 //!
 //! ## What it says
-//! The strongest belief about anybody for 0, 1, … implications, and how many make somebody's value certain.
+//! The strongest belief about anybody for 0, 1, … implications, and how many make somebody's value
+//! certain.
 //!
 //! ## Limits
-//! A bound: the worst implications need not be true. Knowledge of frequencies is not expressed by implications: see `bayes`
-//! and `definetti`.
+//! A bound: the worst implications need not be true. Knowledge of frequencies is not expressed by
+//! implications: see `bayes` and `definetti`.
 //!
 //! ## Reference
-//! Martin, Kifer, Machanavajjhala, Gehrke and Halpern, "Worst-case background knowledge for privacy-preserving data
-//! publishing", 2007.
+//! Martin, Kifer, Machanavajjhala, Gehrke and Halpern, "Worst-case background knowledge for
+//! privacy-preserving data publishing", 2007.
 
 use super::{Attack, Chart, Figure, Needs, Report, Scene, View};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::exact::Fraction;
+use crate::failure::Failure;
 use crate::model::disclosures_by_implications;
-use crate::problem::Problem;
+use crate::progress::Progress;
 
 pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
     name: "implications",
@@ -54,11 +56,11 @@ impl Attack for Implications {
         false
     }
 
-    fn run(&self, scene: &Scene, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem> {
+    fn run(&self, scene: &Scene, progress: Progress<'_>) -> Result<Report, Failure> {
         let mut lines = Vec::new();
         let mut worst = vec![Fraction::whole(0); self.most + 1];
         for (view, done) in scene.releases.iter().zip(0..) {
-            progress(done, scene.releases.len() as u64);
+            progress.step(done, scene.releases.len() as u64)?;
             let found = self.disclosures(view);
             let line = found.iter().enumerate().map(|(k, p)| (k as f64, p.to_f64())).collect();
             lines.push((view.name.clone(), line));
@@ -92,7 +94,8 @@ impl Implications {
     /// By number of implications.
     fn disclosures(&self, view: &View) -> Vec<Fraction> {
         let counts = |group: &Vec<(u32, u64)>| group.iter().map(|&(_, n)| n).collect::<Vec<u64>>();
-        let classes: Vec<Vec<u64>> = view.groups.iter().filter(|g| !g.is_empty()).map(counts).collect();
+        let classes: Vec<Vec<u64>> =
+            view.groups.iter().filter(|g| !g.is_empty()).map(counts).collect();
         // A class of v values is given away by v − 1 implications, all about one of its people.
         let fewest = classes.iter().map(Vec::len).min().unwrap_or(1);
         let mut found = disclosures_by_implications(classes, self.most.min(fewest - 1));

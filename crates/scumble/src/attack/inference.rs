@@ -1,64 +1,79 @@
 //! # Inference
 //!
-//! Puts everything together that any number of releases say, and what else is known, and finds what follows for everybody.
+//! Puts everything together that any number of releases say, and what else is known, and finds what
+//! follows for everybody.
 //!
 //! ## What the adversary knows
-//! The quasi-identifiers of people (a register), which releases they are in (or that she does not know it), and statements
-//! about people's values (`--facts`). A person's value is the same in all releases; one who changed is a new person.
+//! The quasi-identifiers of people (a register), which releases they are in (or that she does not
+//! know it), and statements about people's values (`--facts`). A person's value is the same in all
+//! releases; one who changed is a new person.
 //!
 //! ## What she does
-//! Each person is in one group of each release she is in, and each group's values were published with their counts. A world
-//! is a way to give everybody a value so that all counts are met. From that follow
+//! Each person is in one group of each release she is in, and each group's values were published
+//! with their counts. A world is a way to give everybody a value so that all counts are met. From
+//! that follow
 //!
-//! - what is **forced**: values that a person has in no world, and values that she has in every one. Found by flows: for one
-//!   value, the groups of two releases and the people between them are a network, and a value is forced if no cycle of the
-//!   residual graph passes through it; what is found is used again until nothing changes, and the rest is searched where it
-//!   is small. Exact; where it is not decided, it is counted as possible and said;
-//! - the belief of **maximum entropy**: the probabilities that meet all counts and assume nothing else. Solved to the last
-//!   digits, by Newton's method on the multipliers of the counts. Its work is limited (`effort`), and counted rather than
-//!   timed, so that the same question has the same answer everywhere. Where the belief about people has not settled then
-//!   (`unsettled`), the belief so far is told, and by how much it misses the counts (`violation`); what is forced stays proven;
-//! - the share of **worlds** in which a person has a value, every world being as likely as any other. Counted exactly where
-//!   people who have to do with each other are few; otherwise estimated by drawing worlds (`worlds = "sample"`), with the
-//!   error stated, or left out. Maximum entropy can be less sure than the worlds allow: how far is a figure. Worlds are drawn
-//!   by chains that pass through tables in which a few counts are wrong. They go on until the standard error of every share
-//!   is at most 0.01 or all `steps` are taken. Where the chains still disagree about people, or tell less of them than a
-//!   hundred independent worlds would, their shares come from belief propagation over the groups (`believed`): four chains
-//!   that know nothing of each other judge how far it is off on average, and that is the error stated. If it is off by more
-//!   than a hundred worlds would be, these people are counted as `unsettled` and left out, so that no error is stated that
-//!   is not known. A processor core takes some four million steps in a second: all steps of ten thousand people take 50
-//!   seconds on one core, of a hundred thousand people eight minutes. That is why it is not done unless asked for.
+//! - what is **forced**: values that a person has in no world, and values that she has in every
+//!   one. Found by flows: for one value, the groups of two releases and the people between them are
+//!   a network, and a value is forced if no cycle of the residual graph passes through it; what is
+//!   found is used again until nothing changes, and the rest is searched where it is small. Exact;
+//!   where it is not decided, it is counted as possible and said;
+//! - the belief of **maximum entropy**: the probabilities that meet all counts and assume nothing
+//!   else. Solved to the last digits, by Newton's method on the multipliers of the counts. Its work
+//!   is limited (`effort`), and counted rather than timed, so that the same question has the same
+//!   answer everywhere. Where the belief about people has not settled then (`unsettled`), the
+//!   belief so far is told, and by how much it misses the counts (`violation`); what is forced
+//!   stays proven;
+//! - the share of **worlds** in which a person has a value, every world being as likely as any
+//!   other. Counted exactly where people who have to do with each other are few; otherwise
+//!   estimated by drawing worlds (`worlds = "sample"`), with the error stated, or left out. Maximum
+//!   entropy can be less sure than the worlds allow: how far is a figure. Worlds are drawn by
+//!   chains that pass through tables in which a few counts are wrong. They go on until the standard
+//!   error of every share is at most 0.01 or all `steps` are taken. Where the chains still disagree
+//!   about people, or tell less of them than a hundred independent worlds would, their shares come
+//!   from belief propagation over the groups (`believed`): four chains that know nothing of each
+//!   other judge how far it is off on average, and that is the error stated. If it is off by more
+//!   than a hundred worlds would be, these people are counted as `unsettled` and left out, so that
+//!   no error is stated that is not known. A processor core takes some four million steps in a
+//!   second: all steps of ten thousand people take 50 seconds on one core, of a hundred thousand
+//!   people eight minutes. That is why it is not done unless asked for.
 //!
 //! ## What it says
-//! How many people's value is certain, and whose; values that releases exclude together though neither does alone; the
-//! entropy that is left; how many people's belief differs from what each release gives alone (an inference channel between
-//! the releases); who crosses the danger level. `scumble why` gives the reasons, person by person. Every figure says whether
-//! it is proven, by maximum entropy, or by the share of worlds; of single people (`--people`, those most at risk) the stronger
-//! of the two beliefs is told, and which it is. Somebody who may be in no release (`--register-is population` or `some`) may
-//! have any value: nothing is certain of her unless every world has her in one.
+//! How many people's value is certain, and whose; values that releases exclude together though
+//! neither does alone; the entropy that is left; how many people's belief differs from what each
+//! release gives alone (an inference channel between the releases); who crosses the danger level.
+//! `scumble why` gives the reasons, person by person. Every figure says whether it is proven, by
+//! maximum entropy, or by the share of worlds; of single people (`--people`, those most at risk)
+//! the stronger of the two beliefs is told, and which it is. Somebody who may be in no release
+//! (`--register-is population` or `some`) may have any value: nothing is certain of her unless
+//! every world has her in one.
 //!
 //! ## Limits
-//! People whom the register does not name are strangers, each in one release only. Where people fit several classes of a
-//! release (local recoding), the belief is over classes and values together. Beliefs are those of an adversary who takes
-//! worlds (or nothing) for equally likely; one who learns how quasi-identifiers and values go together believes more: see
-//! `definetti`. Drawing worlds is hard where thousands of people are in groups that cross at random and leave much open: of
-//! 7 200 people in two releases in groups of ten hardly anybody's draws settle in a minute, and all shares are those of
-//! belief propagation; in groups of five of seven values not even a first world was found to judge it by.
+//! People whom the register does not name are strangers, each in one release only. Where people fit
+//! several classes of a release (local recoding), the belief is over classes and values together.
+//! Beliefs are those of an adversary who takes worlds (or nothing) for equally likely; one who
+//! learns how quasi-identifiers and values go together believes more: see `definetti`. Drawing
+//! worlds is hard where thousands of people are in groups that cross at random and leave much open:
+//! of 7 200 people in two releases in groups of ten hardly anybody's draws settle in a minute, and
+//! all shares are those of belief propagation; in groups of five of seven values not even a first
+//! world was found to judge it by.
 //!
 //! ## Reference
-//! Wang, Zhu, Du and Teng, "Inference analysis in privacy-preserving data re-publishing", 2008; Du, Teng and Zhu,
-//! "Privacy-MaxEnt: integrating background knowledge in privacy quantification", 2008.
+//! Wang, Zhu, Du and Teng, "Inference analysis in privacy-preserving data re-publishing", 2008; Du,
+//! Teng and Zhu, "Privacy-MaxEnt: integrating background knowledge in privacy quantification",
+//! 2008.
 
 use super::attribute_linkage::{COUNTED, beliefs as from_best_release, believed};
 use super::naming::Naming;
 use super::{Attack, Beliefs, Crowd, Figure, Needs, Report, Scene};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::exact::Ratio;
+use crate::failure::{Argument, Failure, Remedy};
 use crate::inference::entropy::entropy_of;
 use crate::inference::witness::Explainer;
-use crate::inference::worlds::{Options, Worlds, worlds};
+use crate::inference::worlds::{NoWorlds, Options, Worlds, worlds};
 use crate::inference::{Contradiction, Evidence, Inference, Outcome, infer};
-use crate::problem::Problem;
+use crate::progress::Progress;
 
 pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
     name: "inference",
@@ -118,12 +133,15 @@ impl Attack for JointInference {
         Needs { people: true, releases: 1 }
     }
 
-    fn run(&self, scene: &Scene, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem> {
+    fn run(&self, scene: &Scene, progress: Progress<'_>) -> Result<Report, Failure> {
         let crowd = scene.people()?;
         let evidence = scene.evidence()?;
-        let found = infer(&evidence, self.work, progress).map_err(|c| refused(scene, &evidence, &c))?;
+        let found =
+            infer(&evidence, self.work, progress).map_err(|c| refused(scene, &evidence, &c))?;
+        progress.step(0, 0)?;
         let worlds = self.count_worlds(scene, &evidence, &found, progress)?;
-        let beliefs = of_kinds(crowd, &evidence, &found, |kind| found.beliefs.values(&evidence, kind));
+        let beliefs =
+            of_kinds(crowd, &evidence, &found, |kind| found.beliefs.values(&evidence, kind));
         let (mut figures, mut chart) = beliefs.summary(crowd, ENTROPY);
         chart.title = "Inference over all releases".into();
         chart.lines[0].0 = "maximum entropy".into();
@@ -146,13 +164,21 @@ impl Attack for JointInference {
             let above = |kind: usize| beliefs.best(kind).is_some_and(|(_, p)| p > danger);
             (0..crowd.kinds.len()).filter(|&k| above(k)).map(|k| crowd.kinds[k].people).sum()
         };
-        let about = format!("people of whom a value is believed with more than {danger}, by either");
+        let about =
+            format!("people of whom a value is believed with more than {danger}, by either");
         figures.push(Figure::count("dangerous", above(&strongest), about));
         if let Some(single) = (scene.releases.len() > 1).then(|| from_best_release(scene, crowd)) {
             let (_, line) = single.summary(crowd, COUNTED);
             chart.lines.push(("the best single release".into(), line.lines[0].1.clone()));
         }
-        Ok(Report { figures, beliefs: Some(strongest), estimators, chart: Some(chart), notes, ..Report::default() })
+        Ok(Report {
+            figures,
+            beliefs: Some(strongest),
+            estimators,
+            chart: Some(chart),
+            notes,
+            ..Report::default()
+        })
     }
 }
 
@@ -162,20 +188,24 @@ impl JointInference {
         scene: &Scene,
         evidence: &Evidence,
         found: &Inference,
-        progress: &(dyn Fn(u64, u64) + Sync),
-    ) -> Result<Option<Worlds>, Problem> {
+        progress: Progress<'_>,
+    ) -> Result<Option<Worlds>, Failure> {
         let budget = match self.worlds {
             "no" => return Ok(None),
             "sample" => self.steps,
             _ => 0,
         };
         let options = Options { seed: scene.seed, budget, ..Options::default() };
-        let counted = worlds(evidence, &found.forced.possible, &options, &|done, all| {
-            progress(done, all);
-            true
-        });
+        let counted = worlds(evidence, &found.forced.possible, &options, progress);
         counted.map(Some).map_err(|e| {
-            Problem::new(format!("worlds could not be counted: {e}")).hint("say `--with worlds=no` to do without")
+            if e == NoWorlds::Stopped {
+                return Failure::cancelled();
+            }
+            Failure::refused("not-counted", format!("worlds could not be counted: {e}")).remedy(
+                Remedy::words("say ")
+                    .and_give_value(Argument::With, "worlds=no")
+                    .then(" to do without"),
+            )
         })
     }
 
@@ -188,18 +218,27 @@ impl JointInference {
         found: &Inference,
         notes: &mut Vec<String>,
     ) -> Vec<Figure> {
-        let values = |kind: usize| found.forced.values(evidence, kind as u32).filter(|&v| v != Outcome::UNKNOWN);
-        let there = |kind: &usize| (0..scene.releases.len()).any(|r| !crowd.candidates(*kind, r).is_empty());
+        let values = |kind: usize| {
+            found.forced.values(evidence, kind as u32).filter(|&v| v != Outcome::UNKNOWN)
+        };
+        let there = |kind: &usize| {
+            (0..scene.releases.len()).any(|r| !crowd.candidates(*kind, r).is_empty())
+        };
         let kinds = || (0..crowd.kinds.len()).filter(there);
         // Whoever may be in no release may have any value.
-        let surely = |kind: &usize| found.forced.values(evidence, *kind as u32).all(|v| v != Outcome::UNKNOWN);
-        let people =
-            |test: &dyn Fn(usize) -> bool| -> u64 { kinds().filter(|&k| test(k)).map(|k| crowd.kinds[k].people).sum() };
-        // What the releases do not say each by itself: values of everybody's groups in all releases that go all the same.
+        let surely = |kind: &usize| {
+            found.forced.values(evidence, *kind as u32).all(|v| v != Outcome::UNKNOWN)
+        };
+        let people = |test: &dyn Fn(usize) -> bool| -> u64 {
+            kinds().filter(|&k| test(k)).map(|k| crowd.kinds[k].people).sum()
+        };
+        // What the releases do not say each by itself: values of everybody's groups in all releases
+        // that go all the same.
         let excluded: u64 = kinds()
             .map(|kind| {
                 let all = evidence.outcomes_of(kind as u32);
-                let mut before: Vec<u32> = all.map(|o| evidence.outcomes()[o as usize].value).collect();
+                let mut before: Vec<u32> =
+                    all.map(|o| evidence.outcomes()[o as usize].value).collect();
                 before.dedup();
                 let before = before.iter().filter(|&&v| v != Outcome::UNKNOWN).count();
                 (before - values(kind).count()) as u64 * crowd.kinds[kind].people
@@ -222,7 +261,9 @@ impl JointInference {
         let unsettled = &found.beliefs.unsettled;
         let is_unsettled = |kind: usize| {
             let outcomes = evidence.outcomes_of(kind as u32);
-            unsettled.get(unsettled.partition_point(|&o| o < outcomes.start)).is_some_and(|o| outcomes.contains(o))
+            unsettled
+                .get(unsettled.partition_point(|&o| o < outcomes.start))
+                .is_some_and(|o| outcomes.contains(o))
         };
         let not_settled = people(&is_unsettled);
         if not_settled > 0 {
@@ -234,10 +275,22 @@ impl JointInference {
         }
         let few = |k: usize| surely(&k) && values(k).count() <= 2;
         vec![
-            Figure::count("unsettled_beliefs", not_settled, "people whose maximum-entropy belief did not settle"),
-            Figure::count("fewest", fewest as u64, "possible values of a person who surely is in a release, at least"),
+            Figure::count(
+                "unsettled_beliefs",
+                not_settled,
+                "people whose maximum-entropy belief did not settle",
+            ),
+            Figure::count(
+                "fewest",
+                fewest as u64,
+                "possible values of a person who surely is in a release, at least",
+            ),
             Figure::count("one_or_two", people(&few), "people with at most two possible values"),
-            Figure::count("excluded", excluded, "values that the releases exclude together and not alone"),
+            Figure::count(
+                "excluded",
+                excluded,
+                "values that the releases exclude together and not alone",
+            ),
         ]
     }
 
@@ -262,11 +315,18 @@ impl JointInference {
                     continue;
                 }
                 let before = believed(scene, crowd, kind, release);
-                let entropy = |pairs: &[(u32, f64)]| pairs.iter().map(|&(_, p)| entropy_of(p)).sum::<f64>();
+                let entropy =
+                    |pairs: &[(u32, f64)]| pairs.iter().map(|&(_, p)| entropy_of(p)).sum::<f64>();
                 alone += alike.people as f64 * entropy(&before);
                 together += alike.people as f64 * entropy(beliefs.of(kind));
-                let now = |v: u32| beliefs.of(kind).iter().find(|(w, _)| *w == v).map_or(0.0, |&(_, p)| p);
-                changed += if before.iter().any(|&(v, p)| (p - now(v)).abs() > 1e-6) { alike.people } else { 0 };
+                let now = |v: u32| {
+                    beliefs.of(kind).iter().find(|(w, _)| *w == v).map_or(0.0, |&(_, p)| p)
+                };
+                changed += if before.iter().any(|&(v, p)| (p - now(v)).abs() > 1e-6) {
+                    alike.people
+                } else {
+                    0
+                };
             }
             let (name, at) = (&scene.releases[release].name, release + 1);
             figures.push(Figure::number(
@@ -274,7 +334,11 @@ impl JointInference {
                 alone,
                 format!("entropy of its people from {name} alone"),
             ));
-            figures.push(Figure::number(format!("entropy_{at}_after"), together, "and from all releases"));
+            figures.push(Figure::number(
+                format!("entropy_{at}_after"),
+                together,
+                "and from all releases",
+            ));
             figures.push(Figure::count(
                 format!("channel_{at}"),
                 changed,
@@ -283,12 +347,17 @@ impl JointInference {
         }
         let known = |kind: u32| {
             let values = evidence.outcomes_of(kind).map(|o| evidence.outcomes()[o as usize].value);
-            u64::from(evidence.kinds()[kind as usize].people) * values.filter(|&v| v != Outcome::UNKNOWN).count() as u64
+            u64::from(evidence.kinds()[kind as usize].people)
+                * values.filter(|&v| v != Outcome::UNKNOWN).count() as u64
         };
         let unknowns = (0..evidence.kinds().len() as u32).map(known).sum();
         let about = "unknowns: people times the values that all their groups have";
         figures.push(Figure::count("variables", unknowns, about));
-        figures.push(Figure::count("facts", evidence.facts().len() as u64, "published counts and statements"));
+        figures.push(Figure::count(
+            "facts",
+            evidence.facts().len() as u64,
+            "published counts and statements",
+        ));
         figures.push(Figure::number(
             "violation",
             found.beliefs.violation,
@@ -308,10 +377,12 @@ impl JointInference {
     ) -> (Beliefs, Vec<Figure>) {
         let shares = of_kinds(crowd, evidence, found, |kind| {
             let mut sums: Vec<(u32, f64)> = Vec::new();
-            // Nothing is believed of people whose worlds were neither counted nor drawn until they settled.
+            // Nothing is believed of people whose worlds were neither counted nor drawn until they
+            // settled.
             let known = evidence.outcomes_of(kind).all(|o| worlds.knows(o));
             for o in evidence.outcomes_of(kind).filter(|_| known) {
-                let (value, p) = (evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
+                let (value, p) =
+                    (evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
                 match sums.last_mut() {
                     Some((v, sum)) if *v == value => *sum += p,
                     _ => sums.push((value, p)),
@@ -327,7 +398,11 @@ impl JointInference {
                 distance.understated.0,
                 "maximum entropy is less sure than the worlds, at most by",
             ),
-            Figure::share("overstated", distance.overstated.0, "maximum entropy is surer than the worlds, at most by"),
+            Figure::share(
+                "overstated",
+                distance.overstated.0,
+                "maximum entropy is surer than the worlds, at most by",
+            ),
         ];
         if worlds.unknown > 0 {
             figures.push(Figure::count(
@@ -337,16 +412,23 @@ impl JointInference {
             ));
             notes.push(match self.worlds {
                 "sample" => {
-                    format!("no world was found to begin with for {} people: their shares are left out", worlds.unknown)
+                    format!(
+                        "no world was found to begin with for {} people: their shares are left out",
+                        worlds.unknown
+                    )
                 }
                 _ => format!(
-                    "the worlds of {} people are too many to count; `--with worlds=sample` draws some",
+                    "the worlds of {} people are too many to count; `worlds=sample` draws some",
                     worlds.unknown
                 ),
             });
         }
         if let Some(sampled) = &worlds.sampled {
-            figures.push(Figure::count("sampled", sampled.people, "people whose worlds were drawn"));
+            figures.push(Figure::count(
+                "sampled",
+                sampled.people,
+                "people whose worlds were drawn",
+            ));
             figures.push(Figure::count(
                 "believed",
                 sampled.believed,
@@ -362,11 +444,15 @@ impl JointInference {
                 sampled.largest_error,
                 "largest standard error of the others' shares",
             ));
-            figures.push(Figure::number("r_hat", sampled.r_hat, "split R̂ of the draws: near 1 if they can be trusted"));
+            figures.push(Figure::number(
+                "r_hat",
+                sampled.r_hat,
+                "split R̂ of the draws: near 1 if they can be trusted",
+            ));
             if sampled.unsettled > 0 {
                 notes.push(format!(
                     "neither draws nor beliefs are good enough for {} people: their shares of worlds are left out; more steps may help \
-                     (`--with steps={}`)",
+                     (`steps={}`)",
                     sampled.unsettled,
                     self.steps.saturating_mul(10)
                 ));
@@ -376,7 +462,8 @@ impl JointInference {
     }
 }
 
-/// Beliefs about the kinds of the register, in the values that are possible. Whoever may be in no release may have any.
+/// Beliefs about the kinds of the register, in the values that are possible. Whoever may be in no
+/// release may have any.
 fn of_kinds<I: IntoIterator<Item = (u32, f64)>>(
     crowd: &Crowd,
     evidence: &Evidence,
@@ -400,19 +487,27 @@ fn stronger(crowd: &Crowd, entropy: &Beliefs, worlds: &Beliefs) -> (Beliefs, Vec
         let surer = if by_worlds(kind) { worlds } else { entropy };
         surer.of(kind).iter().copied().chain(surer.open[kind].then_some((Outcome::UNKNOWN, 0.0)))
     };
-    let estimators = kinds.clone().map(|kind| if by_worlds(kind) { WORLDS } else { ENTROPY }).collect();
+    let estimators =
+        kinds.clone().map(|kind| if by_worlds(kind) { WORLDS } else { ENTROPY }).collect();
     (Beliefs::new(kinds.map(of_kind)), estimators)
 }
 
 /// There is no world: says why.
-pub fn refused(scene: &Scene, evidence: &Evidence, Contradiction { facts, .. }: &Contradiction) -> Problem {
+pub fn refused(
+    scene: &Scene,
+    evidence: &Evidence,
+    Contradiction { facts, .. }: &Contradiction,
+) -> Failure {
     let explainer = Explainer::new(evidence);
     let naming = Naming::new(scene);
     let witness = explainer.contradiction((!facts.is_empty()).then_some(facts));
     let why = witness.map(|w| explainer.sentences(&w, &naming).join("\n  "));
     let why = why.unwrap_or_else(|_| "no short reason was found".into());
-    Problem::new(format!("the releases contradict each other or the register:\n  {why}")).hint(
-        "the same people must be meant everywhere: compare the register with the releases, or say `--register-is` \
-         `population` or `some` if not everybody in it is in them",
+    Failure::data("contradiction", format!("the releases contradict each other or the register:\n  {why}")).remedy(
+        Remedy::words(
+            "the same people must be meant everywhere: compare the register with the releases, or say ",
+        )
+        .and_give(Argument::RegisterIs)
+        .then(" `population` or `some` if not everybody in it is in them"),
     )
 }

@@ -1,37 +1,42 @@
 //! # Minimality
 //!
-//! Asks of every world that a release allows whether the algorithm would have made this release of it.
+//! Asks of every world that a release allows whether the algorithm would have made this release of
+//! it.
 //!
 //! ## What the adversary knows
-//! The release, the quasi-identifiers of everybody in it, and how it was made: the algorithm, its parameters and the
-//! requirements of the policy. She knows in which class everybody is. Of records that were left out she is taken to know how
-//! often each sensitive value occurs among them all.
+//! The release, the quasi-identifiers of everybody in it, and how it was made: the algorithm, its
+//! parameters and the requirements of the policy. She knows in which class everybody is. Of records
+//! that were left out she is taken to know how often each sensitive value occurs among them all.
 //!
 //! ## What she does
-//! A release allows every world that hands out the sensitive values of each class to its people. Without more knowledge all
-//! are equally likely, and a value is believed with its share of the class. But an algorithm that generalizes only where it
-//! must tells by generalizing that it had to: she runs it on the table of each world, keeps the worlds of which it makes
-//! this very release, and believes a value with its share of those.
+//! A release allows every world that hands out the sensitive values of each class to its people.
+//! Without more knowledge all are equally likely, and a value is believed with its share of the
+//! class. But an algorithm that generalizes only where it must tells by generalizing that it had
+//! to: she runs it on the table of each world, keeps the worlds of which it makes this very
+//! release, and believes a value with its share of those.
 //!
 //! ## What it says
-//! For everybody the share of each value in the worlds that are kept, and by how much it exceeds the share in the class: the
-//! gain. Few worlds are all tried, and the shares are exact. Otherwise worlds are drawn at random, and the answer says how
-//! many were tried and kept, and the standard error. If none was kept, nothing was learnt: not that nothing can be.
+//! For everybody the share of each value in the worlds that are kept, and by how much it exceeds
+//! the share in the class: the gain. Few worlds are all tried, and the shares are exact. Otherwise
+//! worlds are drawn at random, and the answer says how many were tried and kept, and the standard
+//! error. If none was kept, nothing was learnt: not that nothing can be.
 //!
 //! ## Limits
-//! Drawn worlds are kept so rarely, where classes are many or large, that the attack needs very many of them; to keep every
-//! world that has the person's own class again (`keep = "class"`) is easier and says less. The algorithm runs with the seed
-//! of the publisher. Where several sensitive attributes are published, their values stay together.
+//! Drawn worlds are kept so rarely, where classes are many or large, that the attack needs very
+//! many of them; to keep every world that has the person's own class again (`keep = "class"`) is
+//! easier and says less. The algorithm runs with the seed of the publisher. Where several sensitive
+//! attributes are published, their values stay together.
 //!
 //! ## Reference
-//! Wong, Fu, Wang and Pei, "Minimality attack in privacy preserving data publishing", 2007; Cormode, Li, Li and Srivastava,
-//! "Minimizing minimality and maximizing utility", 2010.
+//! Wong, Fu, Wang and Pei, "Minimality attack in privacy preserving data publishing", 2007;
+//! Cormode, Li, Li and Srivastava, "Minimizing minimality and maximizing utility", 2010.
 
-use crate::algorithm::{Algorithm, Progress, Requirement};
+use crate::algorithm::{Algorithm, Requirement};
 use crate::catalogue::{Entry, Kind as Written, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::Fraction;
-use crate::problem::Problem;
+use crate::failure::Failure;
+use crate::progress::{Progress, Watch};
 use crate::publish::{Outcome, make};
 use crate::release::{Form, Member, Release};
 use crate::table::{Attribute, Table, number_tuples, published};
@@ -40,9 +45,9 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// In the catalogue. It attacks a policy and its data, not a release: the algorithm must be run again.
+/// In the catalogue. It attacks a policy and its data, not a release: the algorithm must be run
+/// again.
 pub const ENTRY: Entry<Options> = Entry {
     name: "minimality",
     summary: "which worlds the algorithm would have made this release of",
@@ -61,7 +66,14 @@ pub const ENTRY: Entry<Options> = Entry {
             about: "whether the whole release must come out again, or only a person's class",
         },
     ],
-    build: |p| Ok(Options { attribute: 0, runs: p.count("runs"), whole: p.word("keep") == "release", seed: 1 }),
+    build: |p| {
+        Ok(Options {
+            attribute: 0,
+            runs: p.count("runs"),
+            whole: p.word("keep") == "release",
+            seed: 1,
+        })
+    },
 };
 
 /// How a release is made.
@@ -76,8 +88,9 @@ pub struct Maker<'a> {
 
 impl Maker<'_> {
     /// What it makes of a table, if anything.
-    fn release(&self, table: &Table) -> Option<Release> {
-        match make(table, self.algorithm, self.requirements, self.seed, &|_, _| true) {
+    fn release(&self, table: &Table, watch: &Watch<'_>) -> Option<Release> {
+        let go_on = |_, _| watch.go_on();
+        match make(table, self.algorithm, self.requirements, self.seed, &go_on) {
             Outcome::Made(made) => Some(made.release),
             Outcome::Refused(_) => None,
         }
@@ -154,45 +167,57 @@ impl Minimality {
     }
 }
 
-/// Carries out the attack on what a maker made of a table. Of the table only the quasi-identifiers and what the form
-/// publishes are used.
+/// Carries out the attack on what a maker made of a table. Of the table only the quasi-identifiers
+/// and what the form publishes are used.
 pub fn minimality(
     table: &Table,
     form: &Form,
     maker: &Maker<'_>,
     options: &Options,
     progress: Progress<'_>,
-) -> Result<Minimality, Problem> {
+) -> Result<Minimality, Failure> {
     let scene = Scene::new(table, form);
     let target = Shown::of(&Release::of(table, form));
-    // Algorithms may follow the order of rows where all else is equal; worlds must not differ in it.
-    let again = maker.release(&scene.table(&scene.truth)).map(|release| Shown::of(&release).sorted());
+    // Algorithms may follow the order of rows where all else is equal; worlds must not differ in
+    // it.
+    let running = Watch::new(progress, 0);
+    let again = maker
+        .release(&scene.table(&scene.truth), &running)
+        .map(|release| Shown::of(&release).sorted());
+    running.check()?;
     if again != Some(target.sorted()) {
-        return Err(Problem::new(
+        return Err(Failure::refused("not-repeatable", 
             "the algorithm does not make this release again of the same records in another order",
         )
         .hint("so nothing follows from what it makes of other worlds; choose an algorithm without chance"));
     }
     let all = scene.all_worlds(options.runs);
     let runs = all.as_ref().map_or(options.runs, |all| all.number);
-    let done = AtomicU64::new(0);
+    let watch = Watch::new(progress, runs);
     let run = |mut tally: Tally, number: u64| {
+        if watch.stopped() {
+            return tally;
+        }
         let (world, ways) = match &all {
             Some(all) => all.world(number),
             None => (scene.draw(options.seed, number), UBig::ONE),
         };
-        let shown = maker.release(&scene.table(&world)).map(|release| Shown::of(&release).sorted());
+        let shown =
+            maker.release(&scene.table(&world), &watch).map(|release| Shown::of(&release).sorted());
         if let Some(shown) = shown {
             tally.count(&scene, &world, &ways, &target.found_in(&shown), options.whole);
         }
-        progress(done.fetch_add(1, Ordering::Relaxed) + 1, runs);
+        watch.add(1);
         tally
     };
     let none = || Tally::new(&scene);
     let tally = (0..runs).into_par_iter().fold(none, run).reduce(none, Tally::merge);
+    watch.check()?;
     let exact = all.is_some();
     let people = (0..scene.kinds.len()).filter(|&k| scene.kinds[k].class < target.classes.len());
-    let people = people.map(|kind| scene.suspects(kind, &tally.kinds[kind], exact, options.attribute)).collect();
+    let people = people
+        .map(|kind| scene.suspects(kind, &tally.kinds[kind], exact, options.attribute))
+        .collect();
     Ok(Minimality { people, exact, runs, reproduced: tally.reproduced })
 }
 
@@ -228,7 +253,8 @@ impl Shown {
 
     /// Which classes are in another release, in order.
     fn found_in(&self, (classes, suppressed): &(Vec<ShownClass>, u64)) -> Found {
-        let found: Vec<bool> = self.classes.iter().map(|c| classes.binary_search(c).is_ok()).collect();
+        let found: Vec<bool> =
+            self.classes.iter().map(|c| classes.binary_search(c).is_ok()).collect();
         let whole = self.suppressed == *suppressed && self.sorted().0 == *classes;
         Found { whole, classes: found }
     }
@@ -258,8 +284,11 @@ struct Counted {
 
 impl Tally {
     fn new(scene: &Scene<'_>) -> Tally {
-        let none =
-            |k: &Kind| Counted { kept: 0, ways: UBig::ZERO, people: vec![UBig::ZERO; scene.tuples[k.class].len()] };
+        let none = |k: &Kind| Counted {
+            kept: 0,
+            ways: UBig::ZERO,
+            people: vec![UBig::ZERO; scene.tuples[k.class].len()],
+        };
         Tally { kinds: scene.kinds.iter().map(none).collect(), reproduced: 0 }
     }
 
@@ -310,7 +339,8 @@ impl AllWorlds {
     }
 }
 
-/// All matrices with these sums of rows and of columns, row by row; `None` if there are more than `most`.
+/// All matrices with these sums of rows and of columns, row by row; `None` if there are more than
+/// `most`.
 fn matrices(rows: &[u32], columns: &[u32], most: usize) -> Option<Vec<Vec<u32>>> {
     // Beginnings of matrices, cell by cell, with what is left of the row and of the columns.
     let mut found: Vec<(Vec<u32>, Vec<u32>)> = vec![(Vec::new(), columns.to_vec())];
@@ -339,11 +369,17 @@ fn matrices(rows: &[u32], columns: &[u32], most: usize) -> Option<Vec<Vec<u32>>>
     Some(found.into_iter().map(|(matrix, _)| matrix).collect())
 }
 
-/// In how many ways the people of each row can be given their columns so: Π (sum of the row)! / Π cell!.
+/// In how many ways the people of each row can be given their columns so: Π (sum of the row)! / Π
+/// cell!.
 fn ways(matrix: &[u32], columns: usize) -> UBig {
     let factorial = |n: u32| (1..=n).fold(UBig::ONE, |product, i| product * i);
-    let row = |row: &[u32]| row.iter().fold(factorial(row.iter().sum()), |ways, &n| ways / factorial(n));
-    if columns == 0 { UBig::ONE } else { matrix.chunks(columns).fold(UBig::ONE, |product, r| product * row(r)) }
+    let row =
+        |row: &[u32]| row.iter().fold(factorial(row.iter().sum()), |ways, &n| ways / factorial(n));
+    if columns == 0 {
+        UBig::ONE
+    } else {
+        matrix.chunks(columns).fold(UBig::ONE, |product, r| product * row(r))
+    }
 }
 
 /// People of one class with the same quasi-identifiers.
@@ -358,9 +394,11 @@ struct Kind {
 struct Scene<'a> {
     table: &'a Table,
     kinds: Vec<Kind>,
-    /// First kind of every class and the end of the last; the last class are those who were left out.
+    /// First kind of every class and the end of the last; the last class are those who were left
+    /// out.
     first: Vec<usize>,
-    /// Per class: tuples of sensitive values, each by a row of the table that has it, with their counts.
+    /// Per class: tuples of sensitive values, each by a row of the table that has it, with their
+    /// counts.
     tuples: Vec<Vec<(u32, u32)>>,
     truth: World,
 }
@@ -370,14 +408,26 @@ type World = Vec<Vec<u32>>;
 
 impl<'a> Scene<'a> {
     fn new(table: &'a Table, form: &Form) -> Scene<'a> {
-        let columns = |columns: &'a [Vec<u32>]| columns.iter().map(Vec::as_slice).collect::<Vec<&[u32]>>();
-        let sizes = |a: &[Attribute]| a.iter().map(|a| a.taxonomy.leaves() as u64).collect::<Vec<_>>();
+        let columns =
+            |columns: &'a [Vec<u32>]| columns.iter().map(Vec::as_slice).collect::<Vec<&[u32]>>();
+        let sizes =
+            |a: &[Attribute]| a.iter().map(|a| a.taxonomy.leaves() as u64).collect::<Vec<_>>();
         let number = |codes: &'a [Vec<u32>], attributes: &[Attribute]| {
-            if codes.is_empty() { vec![0; table.rows()] } else { number_tuples(&columns(codes), &sizes(attributes)).0 }
+            if codes.is_empty() {
+                vec![0; table.rows()]
+            } else {
+                number_tuples(&columns(codes), &sizes(attributes)).0
+            }
         };
         let quasi_of = number(&table.quasi_codes, &table.quasi);
         let tuple_of = number(&table.sensitive_codes, &table.sensitive);
-        let mut scene = Scene { table, kinds: Vec::new(), first: vec![0], tuples: Vec::new(), truth: Vec::new() };
+        let mut scene = Scene {
+            table,
+            kinds: Vec::new(),
+            first: vec![0],
+            tuples: Vec::new(),
+            truth: Vec::new(),
+        };
         let classes: Vec<&[Member]> = match form {
             Form::Generalized(form) => form.classes.iter().map(|c| c.members.as_slice()).collect(),
             Form::Anatomized(form) => form.groups.iter().map(Vec::as_slice).collect(),
@@ -400,11 +450,19 @@ impl<'a> Scene<'a> {
         let (kinds, tuples) = (distinct(quasi_of), distinct(tuple_of));
         let mut truth = vec![0; kinds.len() * tuples.len()];
         for member in members {
-            let place = |rows: &[u32], of: &[u32]| rows.partition_point(|&r| of[r as usize] < of[member.row as usize]);
-            truth[place(&kinds, quasi_of) * tuples.len() + place(&tuples, tuple_of)] += member.count;
+            let place = |rows: &[u32], of: &[u32]| {
+                rows.partition_point(|&r| of[r as usize] < of[member.row as usize])
+            };
+            truth[place(&kinds, quasi_of) * tuples.len() + place(&tuples, tuple_of)] +=
+                member.count;
         }
-        let people = |kind: usize| truth[kind * tuples.len()..(kind + 1) * tuples.len()].iter().sum();
-        self.kinds.extend(kinds.iter().enumerate().map(|(i, &row)| Kind { class, row, people: people(i) }));
+        let people =
+            |kind: usize| truth[kind * tuples.len()..(kind + 1) * tuples.len()].iter().sum();
+        self.kinds.extend(kinds.iter().enumerate().map(|(i, &row)| Kind {
+            class,
+            row,
+            people: people(i),
+        }));
         let count = |t: usize| (0..kinds.len()).map(|k| truth[k * tuples.len() + t]).sum();
         self.tuples.push(tuples.iter().enumerate().map(|(t, &row)| (row, count(t))).collect());
         self.first.push(self.kinds.len());
@@ -427,7 +485,9 @@ impl<'a> Scene<'a> {
         }
         let key = |&(quasi, tuple, _): &(u32, u32, u32)| {
             let quasi = self.table.quasi_codes.iter().map(move |c| c[quasi as usize]);
-            quasi.chain(self.table.sensitive_codes.iter().map(move |c| c[tuple as usize])).collect::<Vec<u32>>()
+            quasi
+                .chain(self.table.sensitive_codes.iter().map(move |c| c[tuple as usize]))
+                .collect::<Vec<u32>>()
         };
         rows.sort_by_cached_key(key);
         rows.dedup_by(|next, kept| {
@@ -435,12 +495,19 @@ impl<'a> Scene<'a> {
             kept.2 += if same { next.2 } else { 0 };
             same
         });
-        let column = |c: &Vec<u32>, row: fn(&(u32, u32, u32)) -> u32| rows.iter().map(|r| c[row(r) as usize]).collect();
+        let column = |c: &Vec<u32>, row: fn(&(u32, u32, u32)) -> u32| {
+            rows.iter().map(|r| c[row(r) as usize]).collect()
+        };
         Table {
             quasi: self.table.quasi.clone(),
             sensitive: self.table.sensitive.clone(),
             quasi_codes: self.table.quasi_codes.iter().map(|c| column(c, |r| r.0)).collect(),
-            sensitive_codes: self.table.sensitive_codes.iter().map(|c| column(c, |r| r.1)).collect(),
+            sensitive_codes: self
+                .table
+                .sensitive_codes
+                .iter()
+                .map(|c| column(c, |r| r.1))
+                .collect(),
             counts: rows.iter().map(|r| r.2).collect(),
             past: None,
         }
@@ -465,13 +532,18 @@ impl<'a> Scene<'a> {
         rng.set_stream(number);
         let draw = |class: usize| {
             let tuples = &self.tuples[class];
-            let mut hand: Vec<u32> =
-                (0u32..).zip(tuples).flat_map(|(t, &(_, n))| std::iter::repeat_n(t, n as usize)).collect();
+            let mut hand: Vec<u32> = (0u32..)
+                .zip(tuples)
+                .flat_map(|(t, &(_, n))| std::iter::repeat_n(t, n as usize))
+                .collect();
             hand.shuffle(&mut rng);
             let people = self.people(class);
             let mut matrix = vec![0; people.len() * tuples.len()];
-            let owners = people.iter().enumerate().flat_map(|(k, &n)| std::iter::repeat_n(k, n as usize));
-            hand.into_iter().zip(owners).for_each(|(t, kind)| matrix[kind * tuples.len() + t as usize] += 1);
+            let owners =
+                people.iter().enumerate().flat_map(|(k, &n)| std::iter::repeat_n(k, n as usize));
+            hand.into_iter()
+                .zip(owners)
+                .for_each(|(t, kind)| matrix[kind * tuples.len() + t as usize] += 1);
             matrix
         };
         (0..self.tuples.len()).map(draw).collect()
@@ -496,7 +568,8 @@ impl<'a> Scene<'a> {
             let places: Vec<usize> = (0..tuples.len()).filter(mine).collect();
             let count: u32 = places.iter().map(|&t| tuples[t].1).sum();
             let found = places.iter().fold(UBig::ZERO, |sum, &t| sum + &counted.people[t]);
-            let posterior = (counted.kept > 0).then(|| Fraction::new(found, &counted.ways * people));
+            let posterior =
+                (counted.kept > 0).then(|| Fraction::new(found, &counted.ways * people));
             let error = match &posterior {
                 Some(p) if !exact => standard_error(p.to_f64(), counted.kept as f64),
                 _ => 0.0,
@@ -509,7 +582,8 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The standard error of a share among so many independent draws, which is not nothing where all were alike.
+/// The standard error of a share among so many independent draws, which is not nothing where all
+/// were alike.
 fn standard_error(share: f64, draws: f64) -> f64 {
     let p = (share * draws + 1.0) / (draws + 2.0);
     (p * (1.0 - p) / draws).sqrt()

@@ -1,11 +1,12 @@
 //! Attacks: what an adversary finds out from releases.
 //!
-//! An attack sees releases and what the adversary knows, never the data: whether she is right is found out afterwards, by
-//! [`score`].
+//! An attack sees releases and what the adversary knows, never the data: whether she is right is
+//! found out afterwards, by [`score`].
 
-use crate::catalogue::Entry;
+use crate::catalogue::{Entry, Parameter};
+use crate::failure::Failure;
 use crate::inference::Outcome;
-use crate::problem::Problem;
+use crate::progress::Progress;
 use std::collections::BTreeMap;
 
 mod attribute_linkage;
@@ -31,19 +32,117 @@ pub use locate::{Candidate, Whereabouts, locate};
 pub use naming::Naming;
 pub use scene::{Alike, Crowd, In, Knowledge, Membership, Scene, View, attribute_of_all};
 
-/// Every attack. A new one is a file and a line here (and its `mod` line above).
-pub const ATTACKS: &[Entry<Box<dyn Attack>>] = &[
-    record_linkage::ENTRY,
-    attribute_linkage::ENTRY,
-    table_linkage::ENTRY,
-    bayes::ENTRY,
-    negation::ENTRY,
-    implications::ENTRY,
-    skyline::ENTRY,
-    definetti::ENTRY,
-    intersection::ENTRY,
-    inference::ENTRY,
+/// Every attack, whatever it is carried out on. A new one is a file and a line here (and its `mod`
+/// line above).
+pub const ATTACKS: &[AttackEntry] = &[
+    AttackEntry::Releases(record_linkage::ENTRY),
+    AttackEntry::Releases(attribute_linkage::ENTRY),
+    AttackEntry::Releases(table_linkage::ENTRY),
+    AttackEntry::Releases(bayes::ENTRY),
+    AttackEntry::Releases(negation::ENTRY),
+    AttackEntry::Releases(implications::ENTRY),
+    AttackEntry::Releases(skyline::ENTRY),
+    AttackEntry::Releases(definetti::ENTRY),
+    AttackEntry::Releases(intersection::ENTRY),
+    AttackEntry::Releases(inference::ENTRY),
+    AttackEntry::Statistics(statistics::DIFFERENCING),
+    AttackEntry::Statistics(statistics::AVERAGING),
+    AttackEntry::Policy(minimality::ENTRY),
+    AttackEntry::Values(freeform::ENTRY),
 ];
+
+/// An attack in the catalogue, by what it is carried out on.
+pub enum AttackEntry {
+    /// On releases, by an adversary who may know people.
+    Releases(Entry<Box<dyn Attack>>),
+    /// On the values of one release: whoever knows some of a person's learns others.
+    Values(Entry<freeform::Freeform>),
+    /// On what a policy makes of its data.
+    Policy(Entry<minimality::Options>),
+    /// On published counts, sums and means.
+    Statistics(Entry<statistics::Method>),
+}
+
+/// What an attack is carried out on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Releases.
+    Releases,
+    /// The values of each release by itself.
+    Values,
+    /// A policy and its data.
+    Policy,
+    /// Published statistics.
+    Statistics,
+}
+
+impl AttackEntry {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            AttackEntry::Releases(e) => e.name,
+            AttackEntry::Values(e) => e.name,
+            AttackEntry::Policy(e) => e.name,
+            AttackEntry::Statistics(e) => e.name,
+        }
+    }
+
+    /// One line for lists.
+    pub fn summary(&self) -> &'static str {
+        match self {
+            AttackEntry::Releases(e) => e.summary,
+            AttackEntry::Values(e) => e.summary,
+            AttackEntry::Policy(e) => e.summary,
+            AttackEntry::Statistics(e) => e.summary,
+        }
+    }
+
+    /// Its parameters.
+    pub fn parameters(&self) -> &'static [Parameter] {
+        match self {
+            AttackEntry::Releases(e) => e.parameters,
+            AttackEntry::Values(e) => e.parameters,
+            AttackEntry::Policy(e) => e.parameters,
+            AttackEntry::Statistics(e) => e.parameters,
+        }
+    }
+
+    /// The file that implements it.
+    pub fn source(&self) -> &'static str {
+        match self {
+            AttackEntry::Releases(e) => e.source,
+            AttackEntry::Values(e) => e.source,
+            AttackEntry::Policy(e) => e.source,
+            AttackEntry::Statistics(e) => e.source,
+        }
+    }
+
+    /// What it is carried out on.
+    pub fn target(&self) -> Target {
+        match self {
+            AttackEntry::Releases(_) => Target::Releases,
+            AttackEntry::Values(_) => Target::Values,
+            AttackEntry::Policy(_) => Target::Policy,
+            AttackEntry::Statistics(_) => Target::Statistics,
+        }
+    }
+}
+
+/// The attacks on releases.
+pub fn on_releases() -> impl Iterator<Item = &'static Entry<Box<dyn Attack>>> {
+    ATTACKS.iter().filter_map(|entry| match entry {
+        AttackEntry::Releases(entry) => Some(entry),
+        _ => None,
+    })
+}
+
+/// The attacks on statistics.
+pub fn on_statistics() -> impl Iterator<Item = &'static Entry<statistics::Method>> {
+    ATTACKS.iter().filter_map(|entry| match entry {
+        AttackEntry::Statistics(entry) => Some(entry),
+        _ => None,
+    })
+}
 
 /// A way to find out something about people from releases.
 pub trait Attack: Send + Sync {
@@ -55,8 +154,8 @@ pub trait Attack: Send + Sync {
         true
     }
 
-    /// Carries it out. `progress(done, all)` is told how far it is.
-    fn run(&self, scene: &Scene, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem>;
+    /// Carries it out. `progress.at(done, all)` is told how far it is.
+    fn run(&self, scene: &Scene, progress: Progress<'_>) -> Result<Report, Failure>;
 }
 
 /// What an attack needs.
@@ -167,8 +266,8 @@ pub struct Beliefs {
 }
 
 impl Beliefs {
-    /// From the values of each kind with their probabilities. [`Outcome::UNKNOWN`] is no value that is believed: it says
-    /// that these people may be in no release.
+    /// From the values of each kind with their probabilities. [`Outcome::UNKNOWN`] is no value that
+    /// is believed: it says that these people may be in no release.
     pub fn new<I: IntoIterator<Item = (u32, f64)>>(kinds: impl IntoIterator<Item = I>) -> Beliefs {
         let mut beliefs = Beliefs { first: vec![0], pairs: Vec::new(), open: Vec::new() };
         for kind in kinds {
@@ -188,7 +287,8 @@ impl Beliefs {
         &self.pairs[self.first[kind] as usize..self.first[kind + 1] as usize]
     }
 
-    /// The same, of beliefs about people in case they are in a release: those who may be in none may have any value.
+    /// The same, of beliefs about people in case they are in a release: those who may be in none
+    /// may have any value.
     pub fn given_presence(mut self, crowd: &Crowd) -> Beliefs {
         for (open, alike) in self.open.iter_mut().zip(&crowd.kinds) {
             *open |= alike.places.iter().all(|(_, is_in)| *is_in != In::Yes);
@@ -212,8 +312,8 @@ impl Beliefs {
         self.first.len().saturating_sub(1)
     }
 
-    /// Figures that every attack on people's values has: how many are certain, how sure she is of the others; and the
-    /// curve of confidence. `by` says how the beliefs are come by.
+    /// Figures that every attack on people's values has: how many are certain, how sure she is of
+    /// the others; and the curve of confidence. `by` says how the beliefs are come by.
     pub fn summary(&self, crowd: &Crowd, by: &str) -> (Vec<Figure>, Chart) {
         self.summary_of(&crowd.kinds.iter().map(|k| k.people).collect::<Vec<u64>>(), by)
     }
@@ -261,7 +361,8 @@ impl Beliefs {
         let chart = Chart {
             title: String::new(),
             x: "probability".into(),
-            y: "share of people whose likeliest value is believed with at least this probability".into(),
+            y: "share of people whose likeliest value is believed with at least this probability"
+                .into(),
             lines: vec![("".into(), curve)],
         };
         (figures, chart)
@@ -270,10 +371,13 @@ impl Beliefs {
 
 /// How right the beliefs are: `truth` is the value of each row of the register, where it is known.
 pub fn score(crowd: &Crowd, beliefs: &Beliefs, truth: &[Option<u32>]) -> Vec<Figure> {
-    let (mut known, mut right, mut certain, mut wrong, mut excluded, mut sum) = (0u64, 0.0, 0u64, 0u64, 0u64, 0.0);
+    let (mut known, mut right, mut certain, mut wrong, mut excluded, mut sum) =
+        (0u64, 0.0, 0u64, 0u64, 0u64, 0.0);
     let mut pairs: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for ((row, &kind), truth) in crowd.kind_of.iter().enumerate().zip(truth) {
-        truth.iter().for_each(|&truth| *pairs.entry((kind, truth)).or_default() += crowd.people_of(row));
+        truth
+            .iter()
+            .for_each(|&truth| *pairs.entry((kind, truth)).or_default() += crowd.people_of(row));
     }
     for ((kind, truth), people) in pairs {
         let Some((_, p)) = beliefs.best(kind as usize) else { continue };
@@ -297,8 +401,20 @@ pub fn score(crowd: &Crowd, beliefs: &Beliefs, truth: &[Option<u32>]) -> Vec<Fig
         Figure::count("scored", known, "people whose value is known from the truth"),
         Figure::share("right", share(right), "of them: the likeliest value is the true one"),
         Figure::share("belief_in_truth", share(sum), "mean belief in the true value"),
-        Figure::count("certain_and_right", certain, "people whose value is certain, and it is the true one"),
-        Figure::count("certain_and_wrong", wrong, "people whose value seems certain, and it is another"),
-        Figure::count("truth_excluded", excluded, "people whose true value was taken for impossible"),
+        Figure::count(
+            "certain_and_right",
+            certain,
+            "people whose value is certain, and it is the true one",
+        ),
+        Figure::count(
+            "certain_and_wrong",
+            wrong,
+            "people whose value seems certain, and it is another",
+        ),
+        Figure::count(
+            "truth_excluded",
+            excluded,
+            "people whose true value was taken for impossible",
+        ),
     ]
 }

@@ -34,7 +34,8 @@ impl<'a> Naming<'a> {
 }
 
 impl Naming<'_> {
-    /// The rows of the register that are people of a kind; none for kinds that are not the register's.
+    /// The rows of the register that are people of a kind; none for kinds that are not the
+    /// register's.
     pub fn rows(&self, kind: u32) -> &[u32] {
         let ends = self.first.get(kind as usize).zip(self.first.get(kind as usize + 1));
         ends.map_or(&[][..], |(&from, &to)| &self.rows[from as usize..to as usize])
@@ -62,7 +63,11 @@ impl Names for Naming<'_> {
     }
 
     fn release(&self, release: u32) -> String {
-        if self.scene.releases.len() == 1 { "the release".into() } else { format!("release {}", release + 1) }
+        if self.scene.releases.len() == 1 {
+            "the release".into()
+        } else {
+            format!("release {}", release + 1)
+        }
     }
 
     fn group(&self, release: u32, group: u32) -> String {

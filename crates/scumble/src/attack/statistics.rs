@@ -1,24 +1,23 @@
 //! Attacks on published statistics: counts, sums and means over groups of people.
 //!
-//! They take statistics, not releases, so they have a table of their own. [`read`] understands the lines of a file;
-//! [`STATISTICS`] lists the attacks.
+//! [`read`] understands the lines of a file of statistics.
 
 mod averaging;
 mod differencing;
 mod people;
 mod system;
 
-use crate::catalogue::{Entry, did_you_mean};
+use crate::catalogue::did_you_mean;
 use crate::exact::{Ratio, Rational};
-use crate::problem::{Problem, Problems};
+use crate::failure::{Failure, Failures};
 use crate::scale::Decimal;
 
 pub use averaging::{Average, averaging};
 pub use differencing::{Differences, Disclosure, Finding, Term, differencing};
 pub use people::People;
 
-/// Every attack on statistics.
-pub const STATISTICS: &[Entry<Method>] = &[differencing::ENTRY, averaging::ENTRY];
+pub(crate) use averaging::ENTRY as AVERAGING;
+pub(crate) use differencing::ENTRY as DIFFERENCING;
 
 /// An attack on statistics with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +41,8 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind with its name.
-    pub const ALL: [(&'static str, Kind); 3] = [("count", Kind::Count), ("sum", Kind::Sum), ("mean", Kind::Mean)];
+    pub const ALL: [(&'static str, Kind); 3] =
+        [("count", Kind::Count), ("sum", Kind::Sum), ("mean", Kind::Mean)];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -106,39 +106,54 @@ pub struct Line<'a> {
     pub unit: &'a str,
 }
 
-/// Understands the lines of a file. With people they are looked up; without, statistics are only told apart by what they
-/// are over. All problems are told, with their lines.
-pub fn read(lines: &[Line<'_>], mut people: Option<&mut People>) -> Result<Vec<Statistic>, Problems> {
-    let (mut statistics, mut problems) = (Vec::new(), Problems::default());
+/// Understands the lines of a file. With people they are looked up; without, statistics are only
+/// told apart by what they are over. All problems are told, with their lines.
+pub fn read(
+    lines: &[Line<'_>],
+    mut people: Option<&mut People>,
+) -> Result<Vec<Statistic>, Failures> {
+    let (mut statistics, mut problems) = (Vec::new(), Failures::default());
     for line in lines {
         match statistic(line, people.as_deref_mut()) {
             Ok(statistic) => statistics.push(statistic),
-            Err(p) => problems.push(Problem { message: format!("line {}: {}", line.number, p.message), hint: p.hint }),
+            Err(p) => problems
+                .push(p.within(format_args!("line {}: ", line.number)).line(line.number as u64)),
         }
     }
     if lines.is_empty() {
-        problems.push(Problem::new("there are no statistics").hint("give one per line below the names of the columns"));
+        problems.push(
+            Failure::data("no-statistics", "there are no statistics")
+                .hint("give one per line below the names of the columns"),
+        );
     }
     problems.or(statistics)
 }
 
-fn statistic(line: &Line<'_>, people: Option<&mut People>) -> Result<Statistic, Problem> {
+fn statistic(line: &Line<'_>, people: Option<&mut People>) -> Result<Statistic, Failure> {
     let word = line.statistic.trim();
-    let kind = Kind::ALL.iter().find(|(name, _)| *name == word).map(|(_, kind)| *kind).ok_or_else(|| {
-        Problem::new(format!("`{word}` is no statistic")).hint(did_you_mean(word, Kind::ALL.map(|(name, _)| name)))
-    })?;
+    let kind = Kind::ALL.iter().find(|(name, _)| *name == word).map(|(_, kind)| *kind).ok_or_else(
+        || {
+            Failure::data("wrong-statistic", format!("`{word}` is no statistic"))
+                .hint(did_you_mean(word, Kind::ALL.map(|(name, _)| name)))
+        },
+    )?;
     let of = line.of.trim().to_owned();
     if of.is_empty() && kind != Kind::Count {
-        return Err(Problem::new(format!("it is not said what the {word} is of"))
-            .hint("name the number in the column `of`, for example `income`"));
+        return Err(Failure::data(
+            "wrong-statistic",
+            format!("it is not said what the {word} is of"),
+        )
+        .hint("name the number in the column `of`, for example `income`"));
     }
     let text = line.value.trim();
     let decimal = Decimal::parse(text).ok_or_else(|| {
-        Problem::new(format!("the value `{text}` is no number"))
+        Failure::data("wrong-statistic", format!("the value `{text}` is no number"))
             .hint("write it as published, for example `732` or `735.4`")
     })?;
     let power = |decimals: u32| Rational::whole(10u128.pow(decimals));
-    let value = Rational::whole(decimal.mantissa).over(&power(decimal.decimals)).unwrap_or(Rational::whole(0));
+    let value = Rational::whole(decimal.mantissa)
+        .over(&power(decimal.decimals))
+        .unwrap_or(Rational::whole(0));
     let unit = match optional("unit", line.unit)? {
         Some(unit) => unit.into(),
         // People are whole: a count that was not rounded to something coarser is exact.
@@ -154,20 +169,35 @@ fn statistic(line: &Line<'_>, people: Option<&mut People>) -> Result<Statistic, 
         && !found.is_empty()
         && said != Ratio::whole(found.len() as u64)
     {
-        return Err(Problem::new(format!("it says {said} people, but `{over}` are {}", found.len()))
-            .hint("give the register of the people that the statistic was made of, or correct `people`"));
+        return Err(Failure::data(
+            "wrong-statistic",
+            format!("it says {said} people, but `{over}` are {}", found.len()),
+        )
+        .hint(
+            "give the register of the people that the statistic was made of, or correct `people`",
+        ));
     }
-    Ok(Statistic { line: line.number, kind, of, over, people: found, text: text.into(), value, unit, noise })
+    Ok(Statistic {
+        line: line.number,
+        kind,
+        of,
+        over,
+        people: found,
+        text: text.into(),
+        value,
+        unit,
+        noise,
+    })
 }
 
 /// A number that need not be there.
-fn optional(column: &str, text: &str) -> Result<Option<Ratio>, Problem> {
+fn optional(column: &str, text: &str) -> Result<Option<Ratio>, Failure> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);
     }
     let number = Ratio::parse(text).ok_or_else(|| {
-        Problem::new(format!("`{text}` in column `{column}` is no number"))
+        Failure::data("wrong-statistic", format!("`{text}` in column `{column}` is no number"))
             .hint("write a number that is not negative, such as `2` or `0.5`, or leave it empty")
     })?;
     Ok(Some(number))

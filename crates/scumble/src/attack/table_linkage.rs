@@ -3,27 +3,29 @@
 //! Finds out who is in the release at all.
 //!
 //! ## What the adversary knows
-//! A register of everybody who may be in the release (`population`). Where she knows who is in it there is nothing to find
-//! out.
+//! A register of everybody who may be in the release (`population`). Where she knows who is in it
+//! there is nothing to find out.
 //!
 //! ## What she does
-//! A class of f records must be filled with f of the F people of the register who fit it: each of them is in the release
-//! with probability f/F (δ-presence). Who fits no class is not in it. Every release is attacked by itself.
+//! A class of f records must be filled with f of the F people of the register who fit it: each of
+//! them is in the release with probability f/F (δ-presence). Who fits no class is not in it. Every
+//! release is attacked by itself.
 //!
 //! ## What it says
-//! The number of people who surely are in the release, and surely are not; the smallest and largest probability among
-//! those who fit somewhere.
+//! The number of people who surely are in the release, and surely are not; the smallest and largest
+//! probability among those who fit somewhere.
 //!
 //! ## Limits
-//! A person who fits several classes (local recoding, a register with few quasi-identifiers) is given the sum of f/F over
-//! them, at most 1: a bound, not the exact probability.
+//! A person who fits several classes (local recoding, a register with few quasi-identifiers) is
+//! given the sum of f/F over them, at most 1: a bound, not the exact probability.
 //!
 //! ## Reference
 //! Nergiz, Atzori and Clifton, "Hiding the presence of individuals from shared databases", 2007.
 
 use super::{Attack, Crowd, Figure, In, Membership, Needs, Report, Scene};
 use crate::catalogue::Entry;
-use crate::problem::Problem;
+use crate::failure::{Argument, Failure, Remedy};
+use crate::progress::Progress;
 
 pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
     name: "table-linkage",
@@ -40,16 +42,24 @@ impl Attack for TableLinkage {
         Needs { people: true, releases: 1 }
     }
 
-    fn run(&self, scene: &Scene, _: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Problem> {
+    fn run(&self, scene: &Scene, progress: Progress<'_>) -> Result<Report, Failure> {
         let crowd = scene.people()?;
         if crowd.membership != Membership::Population {
-            return Err(Problem::new("`table-linkage` needs a register of everybody who may be in the release")
-                .hint("say `--register-is population` if it is one"));
+            return Err(Failure::usage(
+                "needs-population",
+                "`table-linkage` needs a register of everybody who may be in the release",
+            )
+            .remedy(
+                Remedy::words("say ")
+                    .and_give_value(Argument::RegisterIs, "population")
+                    .then(" if it is one"),
+            ));
         }
         let mut found = vec![0.0f64; crowd.kinds.len()];
         let mut least = f64::INFINITY;
         let mut nowhere = vec![true; crowd.kinds.len()];
         for release in 0..scene.releases.len() {
+            progress.step(release as u64, scene.releases.len() as u64)?;
             for (kind, &p) in presence(scene, crowd, release).iter().enumerate() {
                 found[kind] = found[kind].max(p);
                 if p > 0.0 {
@@ -59,14 +69,28 @@ impl Attack for TableLinkage {
             }
         }
         let people = |test: &dyn Fn(usize) -> bool| -> u64 {
-            crowd.kinds.iter().enumerate().filter(|(kind, _)| test(*kind)).map(|(_, alike)| alike.people).sum()
+            crowd
+                .kinds
+                .iter()
+                .enumerate()
+                .filter(|(kind, _)| test(*kind))
+                .map(|(_, alike)| alike.people)
+                .sum()
         };
         let worst = found.iter().copied().fold(0.0, f64::max);
         let figures = vec![
-            Figure::count("surely_in", people(&|k| found[k] >= 1.0), "people who surely are in a release"),
+            Figure::count(
+                "surely_in",
+                people(&|k| found[k] >= 1.0),
+                "people who surely are in a release",
+            ),
             Figure::count("surely_not", people(&|k| nowhere[k]), "people who surely are in none"),
             Figure::share("worst", worst, "the largest probability of being in a release"),
-            Figure::share("least", if least.is_finite() { least } else { 0.0 }, "the smallest, of people who fit"),
+            Figure::share(
+                "least",
+                if least.is_finite() { least } else { 0.0 },
+                "the smallest, of people who fit",
+            ),
         ];
         let estimators = vec!["probability of being in a release"];
         Ok(Report { figures, risk: Some(found), estimators, ..Report::default() })
@@ -77,7 +101,10 @@ impl Attack for TableLinkage {
 pub(super) fn presence(scene: &Scene, crowd: &Crowd, release: usize) -> Vec<f64> {
     let mut fitting = vec![0u64; scene.releases[release].groups.len()];
     for (kind, alike) in crowd.kinds.iter().enumerate() {
-        crowd.candidates(kind, release).iter().for_each(|c| fitting[c.group as usize] += alike.people);
+        crowd
+            .candidates(kind, release)
+            .iter()
+            .for_each(|c| fitting[c.group as usize] += alike.people);
     }
     let classes = &scene.releases[release].release.classes;
     let share = |group: u32| {

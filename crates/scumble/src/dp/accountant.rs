@@ -2,8 +2,9 @@
 //!
 //! # Method
 //!
-//! Every answer has a price ([`Spend`]). There are several theorems about what prices come to together, none of them best
-//! for all lists, and each holds by itself: so all that apply are computed and the smallest is the answer.
+//! Every answer has a price ([`Spend`]). There are several theorems about what prices come to
+//! together, none of them best for all lists, and each holds by itself: so all that apply are
+//! computed and the smallest is the answer.
 //!
 //! | bound | ε for a list of εᵢ at δ | adaptive |
 //! | --- | --- | --- |
@@ -15,25 +16,29 @@
 //! | rdp | the same over Rényi orders, each answer with its own curve | yes, at an order fixed beforehand |
 //! | optimal | the exact worst case of ε-private answers, by counting | no |
 //!
-//! *Adaptive* says whether the bound holds when later prices are chosen after seeing earlier answers, as in a budget that
-//! lasts; the others hold for a batch whose prices are fixed beforehand. Answers about disjoint sets of persons cost as
-//! much as the dearest of them ([`parallel`]).
+//! *Adaptive* says whether the bound holds when later prices are chosen after seeing earlier
+//! answers, as in a budget that lasts; the others hold for a batch whose prices are fixed
+//! beforehand. Answers about disjoint sets of persons cost as much as the dearest of them
+//! ([`parallel`]).
 //!
 //! # Guarantee
 //!
-//! `basic` is computed in fractions. The others are computed in floating point and rounded up by more than the error of
-//! the computation, so that a bound is never below the theorem's value. `optimal` rounds prices up to a common grid.
+//! `basic` is computed in fractions. The others are computed in floating point and rounded up by
+//! more than the error of the computation, so that a bound is never below the theorem's value.
+//! `optimal` rounds prices up to a common grid.
 //!
 //! # Cost
 //!
-//! Linear in the number of answers; `optimal` also in the number of grid points, at most 40 000 per answer.
+//! Linear in the number of answers; `optimal` also in the number of grid points, at most 40 000 per
+//! answer.
 //!
 //! # Reference
 //!
-//! Dwork, Rothblum, Vadhan, *Boosting and differential privacy*, 2010; Kairouz, Oh, Viswanath, *The composition theorem
-//! for differential privacy*, 2015; Murtagh, Vadhan, *The complexity of computing the optimal composition*, 2016; Bun,
-//! Steinke, *Concentrated differential privacy*, 2016; Mironov, *Rényi differential privacy*, 2017; Canonne, Kamath,
-//! Steinke, *The discrete Gaussian for differential privacy*, 2020; Whitehouse, Ramdas, Rogers, Wu, *Fully adaptive
+//! Dwork, Rothblum, Vadhan, *Boosting and differential privacy*, 2010; Kairouz, Oh, Viswanath, *The
+//! composition theorem for differential privacy*, 2015; Murtagh, Vadhan, *The complexity of
+//! computing the optimal composition*, 2016; Bun, Steinke, *Concentrated differential privacy*,
+//! 2016; Mironov, *Rényi differential privacy*, 2017; Canonne, Kamath, Steinke, *The discrete
+//! Gaussian for differential privacy*, 2020; Whitehouse, Ramdas, Rogers, Wu, *Fully adaptive
 //! composition*, 2023.
 
 use crate::exact::Fraction;
@@ -46,15 +51,16 @@ pub enum Spend {
         /// ε.
         epsilon: Fraction,
     },
-    /// Discrete Laplace noise on one whole number that a person changes by at most `sensitivity`: ε is their quotient,
-    /// and its Rényi curve is known exactly.
+    /// Discrete Laplace noise on one whole number that a person changes by at most `sensitivity`: ε
+    /// is their quotient, and its Rényi curve is known exactly.
     Laplace {
         /// A whole number.
         sensitivity: Fraction,
         /// Scale of the noise.
         scale: Fraction,
     },
-    /// ρ-zero-concentrated differential privacy, as Gaussian noise gives it, and one (ε, δ) that it is worth.
+    /// ρ-zero-concentrated differential privacy, as Gaussian noise gives it, and one (ε, δ) that it
+    /// is worth.
     Gaussian {
         /// ρ.
         rho: Fraction,
@@ -76,9 +82,9 @@ impl Spend {
     /// ε, with [`Spend::delta`].
     pub fn epsilon(&self) -> Fraction {
         match self {
-            Spend::Pure { epsilon } | Spend::Approximate { epsilon, .. } | Spend::Gaussian { epsilon, .. } => {
-                epsilon.clone()
-            }
+            Spend::Pure { epsilon }
+            | Spend::Approximate { epsilon, .. }
+            | Spend::Gaussian { epsilon, .. } => epsilon.clone(),
             Spend::Laplace { sensitivity, scale } => sensitivity.over(scale),
         }
     }
@@ -114,8 +120,12 @@ impl Spend {
     pub fn rdp(&self, alpha: f64) -> f64 {
         match self {
             Spend::Gaussian { rho, .. } => alpha * rho.to_f64(),
-            Spend::Laplace { sensitivity, scale } => rdp_discrete_laplace(alpha, sensitivity.to_f64(), scale.to_f64()),
-            Spend::Pure { epsilon } | Spend::Approximate { epsilon, .. } => rdp_pure(alpha, epsilon.to_f64()),
+            Spend::Laplace { sensitivity, scale } => {
+                rdp_discrete_laplace(alpha, sensitivity.to_f64(), scale.to_f64())
+            }
+            Spend::Pure { epsilon } | Spend::Approximate { epsilon, .. } => {
+                rdp_pure(alpha, epsilon.to_f64())
+            }
         }
     }
 }
@@ -133,7 +143,9 @@ pub struct Bound {
 
 /// Every theorem's word on a list of prices, at this δ.
 pub fn bounds(spends: &[Spend], delta: &Fraction) -> Vec<Bound> {
-    let sum = |of: &dyn Fn(&Spend) -> Fraction| spends.iter().fold(Fraction::whole(0), |a, s| a.plus(&of(s)));
+    let sum = |of: &dyn Fn(&Spend) -> Fraction| {
+        spends.iter().fold(Fraction::whole(0), |a, s| a.plus(&of(s)))
+    };
     let (given, slack) = (sum(&Spend::delta), sum(&Spend::slack));
     let epsilons: Vec<Fraction> = spends.iter().map(Spend::epsilon).collect();
     let floats: Vec<f64> = epsilons.iter().map(Fraction::to_f64).collect();
@@ -156,13 +168,17 @@ pub fn bounds(spends: &[Spend], delta: &Fraction) -> Vec<Bound> {
     ]
 }
 
-/// The smallest of the bounds, or nothing if none applies (δ is 0 or used up, and something needs one).
+/// The smallest of the bounds, or nothing if none applies (δ is 0 or used up, and something needs
+/// one).
 pub fn total(spends: &[Spend], delta: &Fraction) -> Option<Bound> {
     let known = bounds(spends, delta).into_iter().filter(|b| b.epsilon.is_some());
-    known.min_by(|a, b| a.epsilon.unwrap_or(f64::INFINITY).total_cmp(&b.epsilon.unwrap_or(f64::INFINITY)))
+    known.min_by(|a, b| {
+        a.epsilon.unwrap_or(f64::INFINITY).total_cmp(&b.epsilon.unwrap_or(f64::INFINITY))
+    })
 }
 
-/// The price of answers about disjoint sets of persons: the dearest ε, δ and ρ of them. Nothing for no answers.
+/// The price of answers about disjoint sets of persons: the dearest ε, δ and ρ of them. Nothing for
+/// no answers.
 pub fn parallel(spends: &[Spend]) -> Option<Spend> {
     let most = |of: &dyn Fn(&Spend) -> Fraction| spends.iter().map(of).max();
     if let [first, rest @ ..] = spends
@@ -174,10 +190,15 @@ pub fn parallel(spends: &[Spend]) -> Option<Spend> {
     if spends.iter().all(|s| matches!(s, Spend::Gaussian { .. })) {
         return Some(Spend::Gaussian { rho: most(&Spend::rho)?, epsilon, delta });
     }
-    Some(if delta.is_zero() { Spend::Pure { epsilon } } else { Spend::Approximate { epsilon, delta } })
+    Some(if delta.is_zero() {
+        Spend::Pure { epsilon }
+    } else {
+        Spend::Approximate { epsilon, delta }
+    })
 }
 
-/// A little more than a computed bound: the computations here are wrong by less than one part in 10¹².
+/// A little more than a computed bound: the computations here are wrong by less than one part in
+/// 10¹².
 fn up(x: f64) -> f64 {
     x * (1.0 + 1e-11)
 }
@@ -185,7 +206,8 @@ fn up(x: f64) -> f64 {
 /// Dwork, Rothblum and Vadhan 2010, for different ε.
 fn advanced(epsilons: &[f64], delta: f64) -> f64 {
     let squares: f64 = epsilons.iter().map(|e| e * e).sum();
-    (2.0 * (1.0 / delta).ln() * squares).sqrt() + epsilons.iter().map(|e| e * e.exp_m1()).sum::<f64>()
+    (2.0 * (1.0 / delta).ln() * squares).sqrt()
+        + epsilons.iter().map(|e| e * e.exp_m1()).sum::<f64>()
 }
 
 /// Kairouz, Oh and Viswanath 2015, Theorem 3.5 in its closed form.
@@ -201,7 +223,8 @@ pub fn zcdp(rho: f64, delta: f64) -> f64 {
     rho + 2.0 * (rho * (1.0 / delta).ln()).sqrt()
 }
 
-/// Canonne, Kamath and Steinke 2020, Corollary 13, at the best order that a search finds: every order gives a bound.
+/// Canonne, Kamath and Steinke 2020, Corollary 13, at the best order that a search finds: every
+/// order gives a bound.
 pub fn zcdp_tight(rho: f64, delta: f64) -> f64 {
     if rho == 0.0 {
         return 0.0;
@@ -216,7 +239,8 @@ pub fn zcdp_tight(rho: f64, delta: f64) -> f64 {
     at((low + high) / 2.0).min(zcdp(rho, delta)).max(0.0)
 }
 
-/// The ε that a Rényi divergence of order α means at δ: Canonne, Kamath and Steinke 2020, Proposition 12.
+/// The ε that a Rényi divergence of order α means at δ: Canonne, Kamath and Steinke 2020,
+/// Proposition 12.
 fn renyi_to_epsilon(alpha: f64, divergence: f64, delta: f64) -> f64 {
     divergence + (-1.0 / alpha).ln_1p() - (delta * alpha).ln() / (alpha - 1.0)
 }
@@ -252,11 +276,13 @@ pub fn rdp_pure(alpha: f64, epsilon: f64) -> f64 {
     // p^α q^(1−α) + q^α p^(1−α) with p = e^ε / (1 + e^ε).
     let ln_p = -(-epsilon).exp().ln_1p();
     let ln_q = ln_p - epsilon;
-    (log_sum(&[alpha * ln_p + (1.0 - alpha) * ln_q, alpha * ln_q + (1.0 - alpha) * ln_p]) / (alpha - 1.0)).max(0.0)
+    (log_sum(&[alpha * ln_p + (1.0 - alpha) * ln_q, alpha * ln_q + (1.0 - alpha) * ln_p])
+        / (alpha - 1.0))
+        .max(0.0)
 }
 
-/// That of discrete Laplace noise on a whole number that changes by `shift`: the three parts of the sum, below both
-/// centres, above both, and between them, are geometric series.
+/// That of discrete Laplace noise on a whole number that changes by `shift`: the three parts of the
+/// sum, below both centres, above both, and between them, are geometric series.
 pub fn rdp_discrete_laplace(alpha: f64, shift: f64, scale: f64) -> f64 {
     let rate = 1.0 / scale;
     let below = (alpha - 1.0) * shift * rate;
@@ -280,9 +306,9 @@ fn log_sum(logs: &[f64]) -> f64 {
 /// Most grid points between 0 and the sum of the prices.
 const GRID: f64 = 40_000.0;
 
-/// The smallest ε at which ε-private answers together are (ε, δ)-private in the worst case, which is that all of them are
-/// randomized responses: the loss is a sum of ±εᵢ, so its distribution is counted on a grid that holds every εᵢ, or that
-/// every εᵢ is rounded up to.
+/// The smallest ε at which ε-private answers together are (ε, δ)-private in the worst case, which
+/// is that all of them are randomized responses: the loss is a sum of ±εᵢ, so its distribution is
+/// counted on a grid that holds every εᵢ, or that every εᵢ is rounded up to.
 fn optimal(epsilons: &[Fraction], delta: f64) -> f64 {
     let sum = epsilons.iter().fold(Fraction::whole(0), |a, b| a.plus(b));
     if sum.is_zero() {
@@ -306,7 +332,8 @@ fn common(lcm: u128, e: &Fraction) -> Option<u128> {
     lcm.checked_mul(den / crate::exact::gcd(lcm, den))
 }
 
-/// The distribution of the loss Σ ±nᵢ steps, from −total to total: + with probability e^ε / (1 + e^ε).
+/// The distribution of the loss Σ ±nᵢ steps, from −total to total: + with probability e^ε / (1 +
+/// e^ε).
 fn losses(points: &[usize], step: f64) -> Vec<f64> {
     let total: usize = points.iter().sum();
     // Index i stands for a loss of 2i − total steps: what is added for a plus is nᵢ places.

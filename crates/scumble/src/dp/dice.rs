@@ -1,12 +1,14 @@
 //! Exact sampling: every draw is made of uniform whole numbers and comparisons of whole numbers.
 //!
-//! Noise computed in floating point has gaps and bumps in its lowest bits that depend on the true answer, and an
-//! adversary who looks at them learns the answer (Mironov 2012). Nothing here is a float: probabilities are fractions,
-//! e^−γ is decided by a series of coins whose odds are fractions, and results are whole numbers in units that the caller
-//! chose before looking at data. The samplers are those of Canonne, Kamath and Steinke 2020.
+//! Noise computed in floating point has gaps and bumps in its lowest bits that depend on the true
+//! answer, and an adversary who looks at them learns the answer (Mironov 2012). Nothing here is a
+//! float: probabilities are fractions, e^−γ is decided by a series of coins whose odds are
+//! fractions, and results are whole numbers in units that the caller chose before looking at data.
+//! The samplers are those of Canonne, Kamath and Steinke 2020.
 //!
-//! All randomness comes through [`Dice`], one uniform number below a bound at a time. A caller gives a source of bits; a
-//! test gives dice that try every face, and so computes the exact distribution of a sampler.
+//! All randomness comes through [`Dice`], one uniform number below a bound at a time. A caller
+//! gives a source of bits; a test gives dice that try every face, and so computes the exact
+//! distribution of a sampler.
 
 use crate::exact::Fraction;
 use dashu_int::ops::{BitTest, SquareRoot};
@@ -18,8 +20,8 @@ pub trait Dice {
     /// A number below `sides`, each equally likely. `sides` is not zero.
     fn roll(&mut self, sides: &UBig) -> UBig;
 
-    /// Whether a roll is below `num`: true with probability num / sides. Dice that try everything need not try every
-    /// face for it.
+    /// Whether a roll is below `num`: true with probability num / sides. Dice that try everything
+    /// need not try every face for it.
     fn flip(&mut self, num: &UBig, sides: &UBig) -> bool {
         self.roll(sides) < *num
     }
@@ -33,7 +35,9 @@ impl<R: Rng> Dice for Fair<R> {
     fn roll(&mut self, sides: &UBig) -> UBig {
         let bits = (sides - UBig::ONE).bit_len();
         if bits <= 64 {
-            let Ok(bound) = u128::try_from(sides) else { unreachable!("a bound of at most 65 bits") };
+            let Ok(bound) = u128::try_from(sides) else {
+                unreachable!("a bound of at most 65 bits")
+            };
             loop {
                 let drawn = if bits == 0 { 0 } else { self.0.next_u64() >> (64 - bits) };
                 if u128::from(drawn) < bound {
@@ -63,8 +67,8 @@ pub fn coin(dice: &mut dyn Dice, num: &UBig, den: &UBig) -> bool {
 
 /// True with probability e^−γ.
 ///
-/// For γ ≤ 1, coins of γ/1, γ/2, γ/3, … are tossed until one fails; the number of tosses is odd with probability e^−γ. A
-/// larger γ is so many ones and a rest.
+/// For γ ≤ 1, coins of γ/1, γ/2, γ/3, … are tossed until one fails; the number of tosses is odd
+/// with probability e^−γ. A larger γ is so many ones and a rest.
 pub fn exp_coin(dice: &mut dyn Dice, gamma: &Fraction) -> bool {
     let whole = gamma.num() / gamma.den();
     let mut done = UBig::ZERO;
@@ -88,11 +92,12 @@ fn small_exp_coin(dice: &mut dyn Dice, num: &UBig, den: &UBig) -> bool {
     tosses % 2 == 1
 }
 
-/// x with probability proportional to e^(−|x| / scale): the discrete Laplace, or two-sided geometric, distribution.
+/// x with probability proportional to e^(−|x| / scale): the discrete Laplace, or two-sided
+/// geometric, distribution.
 ///
-/// With scale = t/s: a number u + t·v has a geometric distribution with ratio e^(−1/t) if u below t is kept with
-/// probability e^(−u/t) and v counts successes of e^−1; divided by s, rounded down, its ratio is e^(−s/t). A sign is drawn,
-/// and −0 is drawn again.
+/// With scale = t/s: a number u + t·v has a geometric distribution with ratio e^(−1/t) if u below t
+/// is kept with probability e^(−u/t) and v counts successes of e^−1; divided by s, rounded down,
+/// its ratio is e^(−s/t). A sign is drawn, and −0 is drawn again.
 pub fn discrete_laplace(dice: &mut dyn Dice, scale: &Fraction) -> IBig {
     let (t, s) = (scale.num(), scale.den());
     if t.is_zero() {

@@ -2,8 +2,8 @@
 //!
 //! # Definition
 //!
-//! Candidate c has a loss that one person changes by at most Δ. It is chosen with probability proportional to
-//! e^(−ε·loss(c)/2Δ).
+//! Candidate c has a loss that one person changes by at most Δ. It is chosen with probability
+//! proportional to e^(−ε·loss(c)/2Δ).
 //!
 //! # Price
 //!
@@ -11,13 +11,15 @@
 //!
 //! # Use
 //!
-//! Where the answer is not a number: the most frequent diagnosis of a public list, the best of some models. With
-//! probability 1 − β the loss of the choice is at most (2Δ/ε)(ln candidates + ln 1/β) above the best. `permute-and-flip` is
-//! never worse and costs the same; this one is here for comparison and because its probabilities are simple.
+//! Where the answer is not a number: the most frequent diagnosis of a public list, the best of some
+//! models. With probability 1 − β the loss of the choice is at most (2Δ/ε)(ln candidates + ln 1/β)
+//! above the best. `permute-and-flip` is never worse and costs the same; this one is here for
+//! comparison and because its probabilities are simple.
 //!
 //! # Departures from the paper
 //!
-//! No weight is ever computed: a candidate is drawn evenly and kept with probability e^(−γ), decided by exact coins.
+//! No weight is ever computed: a candidate is drawn evenly and kept with probability e^(−γ),
+//! decided by exact coins.
 //!
 //! # Reference
 //!

@@ -2,29 +2,31 @@
 //!
 //! # Definition
 //!
-//! A vector of whole numbers of which one person changes the Euclidean length by at most Δ (its L2 sensitivity) is answered
-//! with noise x on each, P(x) proportional to e^(−x²/2σ²), σ² = Δ²/2ρ.
+//! A vector of whole numbers of which one person changes the Euclidean length by at most Δ (its L2
+//! sensitivity) is answered with noise x on each, P(x) proportional to e^(−x²/2σ²), σ² = Δ²/2ρ.
 //!
 //! # Price
 //!
-//! ρ of zero-concentrated differential privacy; at a δ that is chosen when adding up, an ε (see `accountant`). No ε holds
-//! without a δ. The measurements of one question are paid together.
+//! ρ of zero-concentrated differential privacy; at a δ that is chosen when adding up, an ε (see
+//! `accountant`). No ε holds without a δ. The measurements of one question are paid together.
 //!
 //! # Use
 //!
-//! Many counts of the same persons: prices add up as ρ, so a hundred answers cost ten times as much as one in ε, not a
-//! hundred times. In a query, `--mechanism gaussian` takes (ε, δ) and uses the largest ρ that is worth it.
+//! Many counts of the same persons: prices add up as ρ, so a hundred answers cost ten times as much
+//! as one in ε, not a hundred times. In a query, `--mechanism gaussian` takes (ε, δ) and uses the
+//! largest ρ that is worth it.
 //!
 //! # Departures from the paper
 //!
-//! Calibration of a single answer to (ε, δ): the analytic σ (Balle and Wang 2018) of real noise, then enlarged until the
-//! exact δ of the discrete noise, a sum, is at most δ. The classical σ = Δ√(2 ln(1.25/δ))/ε is larger and holds for ε ≤ 1
-//! only.
+//! Calibration of a single answer to (ε, δ): the analytic σ (Balle and Wang 2018) of real noise,
+//! then enlarged until the exact δ of the discrete noise, a sum, is at most δ. The classical σ =
+//! Δ√(2 ln(1.25/δ))/ε is larger and holds for ε ≤ 1 only.
 //!
 //! # Reference
 //!
-//! Dwork, Roth, *The algorithmic foundations of differential privacy*, 2014; Balle, Wang, *Improving the Gaussian
-//! mechanism*, ICML 2018; Canonne, Kamath, Steinke, *The discrete Gaussian for differential privacy*, 2020.
+//! Dwork, Roth, *The algorithmic foundations of differential privacy*, 2014; Balle, Wang,
+//! *Improving the Gaussian mechanism*, ICML 2018; Canonne, Kamath, Steinke, *The discrete Gaussian
+//! for differential privacy*, 2020.
 
 use super::accountant::zcdp_tight;
 use super::dice::{Dice, discrete_gaussian};
@@ -52,8 +54,8 @@ impl Gaussian {
         value + discrete_gaussian(dice, &self.variance())
     }
 
-    /// How far the noise goes with probability 1 − α. The tails of the discrete distribution are at most those of the real
-    /// one a unit further in.
+    /// How far the noise goes with probability 1 − α. The tails of the discrete distribution are at
+    /// most those of the real one a unit further in.
     pub fn within(&self, alpha: f64) -> f64 {
         if self.sensitivity.is_zero() {
             return 0.0;
@@ -75,7 +77,11 @@ pub fn rho_for(epsilon: f64, delta: f64) -> Fraction {
     }
     for _ in 0..200 {
         let middle = (low + high) / 2.0;
-        if zcdp_tight(middle, delta) * (1.0 + 1e-9) <= epsilon { low = middle } else { high = middle }
+        if zcdp_tight(middle, delta) * (1.0 + 1e-9) <= epsilon {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     // Whole digits below the number found.
     let scale = 10f64.powi(12 - low.log10().floor() as i32);
@@ -102,12 +108,17 @@ pub fn analytic_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
     }
     for _ in 0..200 {
         let middle = (low + high) / 2.0;
-        if analytic_delta(sensitivity, epsilon, middle) > delta { low = middle } else { high = middle }
+        if analytic_delta(sensitivity, epsilon, middle) > delta {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     high
 }
 
-/// δ of discrete noise on one whole number that changes by `shift`: Canonne, Kamath and Steinke 2020, Theorem 7.
+/// δ of discrete noise on one whole number that changes by `shift`: Canonne, Kamath and Steinke
+/// 2020, Theorem 7.
 pub fn discrete_delta(shift: u64, epsilon: f64, variance: f64) -> f64 {
     let (shift, sigma) = (shift as f64, variance.sqrt());
     let weight = |x: f64| (-x * x / (2.0 * variance)).exp();
@@ -122,7 +133,8 @@ pub fn discrete_delta(shift: u64, epsilon: f64, variance: f64) -> f64 {
     (tail(far - shift / 2.0) - epsilon.exp() * tail(far + shift / 2.0)) / all
 }
 
-/// σ² of discrete noise for one answer at (ε, δ): the analytic one, enlarged by hundredths until its δ is small enough.
+/// σ² of discrete noise for one answer at (ε, δ): the analytic one, enlarged by hundredths until
+/// its δ is small enough.
 pub fn calibrated_variance(shift: u64, epsilon: f64, delta: f64) -> f64 {
     let mut variance = analytic_sigma(shift as f64, epsilon, delta).powi(2);
     while discrete_delta(shift, epsilon, variance) > delta * (1.0 - 1e-9) {
@@ -131,8 +143,8 @@ pub fn calibrated_variance(shift: u64, epsilon: f64, delta: f64) -> f64 {
     variance
 }
 
-/// P(X > x) of the standard normal distribution, with full relative accuracy: a series near 0, Lentz's continued fraction
-/// further out.
+/// P(X > x) of the standard normal distribution, with full relative accuracy: a series near 0,
+/// Lentz's continued fraction further out.
 pub fn above(x: f64) -> f64 {
     if x < 0.0 {
         return 1.0 - above(-x);

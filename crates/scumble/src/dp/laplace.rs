@@ -2,9 +2,9 @@
 //!
 //! # Definition
 //!
-//! A vector of whole numbers of which one person changes the sum of absolute values by at most Δ (its L1 sensitivity) is
-//! answered with noise x on each, P(x) proportional to e^(−|x| ε/Δ). Decimal numbers are counted in a unit that is fixed
-//! beforehand, such as cents.
+//! A vector of whole numbers of which one person changes the sum of absolute values by at most Δ
+//! (its L1 sensitivity) is answered with noise x on each, P(x) proportional to e^(−|x| ε/Δ).
+//! Decimal numbers are counted in a unit that is fixed beforehand, such as cents.
 //!
 //! # Price
 //!
@@ -12,18 +12,20 @@
 //!
 //! # Use
 //!
-//! Counts, sums, histograms. With a probability of 95 % the noise is at most about 3Δ/ε. Where few answers are wanted this
-//! is the mechanism; where many are, `gaussian` adds up more slowly.
+//! Counts, sums, histograms. With a probability of 95 % the noise is at most about 3Δ/ε. Where few
+//! answers are wanted this is the mechanism; where many are, `gaussian` adds up more slowly.
 //!
 //! # Departures from the paper
 //!
-//! The paper's noise is a real number. A computer's is not, and the difference shows the true answer (Mironov 2012), so
-//! the noise is drawn on whole numbers with exact arithmetic: same price, no weak bits.
+//! The paper's noise is a real number. A computer's is not, and the difference shows the true
+//! answer (Mironov 2012), so the noise is drawn on whole numbers with exact arithmetic: same price,
+//! no weak bits.
 //!
 //! # Reference
 //!
-//! Dwork, McSherry, Nissim, Smith, *Calibrating noise to sensitivity*, TCC 2006; Ghosh, Roughgarden, Sundararajan,
-//! *Universally utility-maximizing privacy mechanisms*, STOC 2009; Canonne, Kamath, Steinke 2020.
+//! Dwork, McSherry, Nissim, Smith, *Calibrating noise to sensitivity*, TCC 2006; Ghosh,
+//! Roughgarden, Sundararajan, *Universally utility-maximizing privacy mechanisms*, STOC 2009;
+//! Canonne, Kamath, Steinke 2020.
 
 use super::accountant::Spend;
 use super::dice::{Dice, discrete_laplace};
@@ -59,7 +61,8 @@ impl Laplace {
         Spend::Pure { epsilon: self.epsilon.clone() }
     }
 
-    /// How far the noise goes with probability 1 − α: the smallest t with P(|x| > t) = 2q^(t+1)/(1 + q) ≤ α, q = e^(−ε/Δ).
+    /// How far the noise goes with probability 1 − α: the smallest t with P(|x| > t) = 2q^(t+1)/(1
+    /// + q) ≤ α, q = e^(−ε/Δ).
     pub fn within(&self, alpha: f64) -> f64 {
         let rate = 1.0 / self.scale().to_f64();
         if self.sensitivity.is_zero() {

@@ -3,15 +3,16 @@
 //! Questions about different people cost as much as the dearest of them.
 //!
 //! ## Method
-//! Two questions of a batch are about different rows if both ask for something of one column that no value meets: other
-//! values (`ward = 'A'` and `ward = 'B'`), ranges that do not meet (`age < 40` and `age >= 40`), a value and none. Only
-//! conditions that every row of a question meets are looked at: what stands below `OR` and `NOT` is not. Questions that are
-//! pairwise so are paid once, measurement by measurement the dearest.
+//! Two questions of a batch are about different rows if both ask for something of one column that
+//! no value meets: other values (`ward = 'A'` and `ward = 'B'`), ranges that do not meet (`age <
+//! 40` and `age >= 40`), a value and none. Only conditions that every row of a question meets are
+//! looked at: what stands below `OR` and `NOT` is not. Questions that are pairwise so are paid
+//! once, measurement by measurement the dearest.
 //!
 //! ## Guarantee
-//! Where every row is a person, adding or removing her changes the answer to one question at most of those that are paid
-//! together, so what they tell is bounded by the dearest price. Where a person may have several rows, her rows may meet
-//! different questions, and everything is paid.
+//! Where every row is a person, adding or removing her changes the answer to one question at most
+//! of those that are paid together, so what they tell is bounded by the dearest price. Where a
+//! person may have several rows, her rows may meet different questions, and everything is paid.
 //!
 //! ## Cost
 //! Quadratic in the number of questions of a batch.
@@ -36,14 +37,21 @@ pub struct Bill {
 pub fn bill(plans: &[Plan], rows: bool) -> Bill {
     let mut sets: Vec<Vec<usize>> = Vec::new();
     for (i, plan) in plans.iter().enumerate() {
-        let apart = |set: &&mut Vec<usize>| set.iter().all(|&j| disjoint(&plans[j].question, &plan.question));
+        let apart = |set: &&mut Vec<usize>| {
+            set.iter().all(|&j| disjoint(&plans[j].question, &plan.question))
+        };
         match sets.iter_mut().filter(|_| rows).find(apart) {
             Some(set) => set.push(i),
             None => sets.push(vec![i]),
         }
     }
-    let spends = sets.iter().flat_map(|set| dearest(&set.iter().map(|&i| plans[i].spends()).collect::<Vec<_>>()));
-    Bill { spends: spends.collect(), together: sets.into_iter().filter(|set| set.len() > 1).collect() }
+    let spends = sets
+        .iter()
+        .flat_map(|set| dearest(&set.iter().map(|&i| plans[i].spends()).collect::<Vec<_>>()));
+    Bill {
+        spends: spends.collect(),
+        together: sets.into_iter().filter(|set| set.len() > 1).collect(),
+    }
 }
 
 /// Prices of which every list is worth at most as much, measurement by measurement.
@@ -55,9 +63,13 @@ fn dearest(lists: &[Vec<Spend>]) -> Vec<Spend> {
 
 /// Whether it is certain that no row meets both questions.
 pub fn disjoint(a: &Question, b: &Question) -> bool {
-    let tests = |q: &Question| q.filter.as_ref().map_or_else(Vec::new, |f| certain(f).into_iter().cloned().collect());
+    let tests = |q: &Question| {
+        q.filter.as_ref().map_or_else(Vec::new, |f| certain(f).into_iter().cloned().collect())
+    };
     let (left, right): (Vec<Test>, Vec<Test>) = (tests(a), tests(b));
-    left.iter().any(|x| right.iter().any(|y| a.columns[x.column] == b.columns[y.column] && exclude(&x.is, &y.is)))
+    left.iter().any(|x| {
+        right.iter().any(|y| a.columns[x.column] == b.columns[y.column] && exclude(&x.is, &y.is))
+    })
 }
 
 /// Tests that every row meets which meets the filter.
@@ -91,11 +103,14 @@ fn few(is: &Is) -> Option<Vec<&Literal>> {
 }
 
 fn none_meets(list: &[&Literal], is: &Is) -> bool {
-    let meets = |order: Option<Ordering>, orders: &[Ordering]| order.is_none_or(|o| orders.contains(&o));
+    let meets =
+        |order: Option<Ordering>, orders: &[Ordering]| order.is_none_or(|o| orders.contains(&o));
     let against = |literal: &Literal| match is {
         Is::Missing => false,
         Is::Ordered(orders, other) => meets(order(literal, other), orders),
-        Is::In(others) => others.iter().any(|other| meets(order(literal, other), &[Ordering::Equal])),
+        Is::In(others) => {
+            others.iter().any(|other| meets(order(literal, other), &[Ordering::Equal]))
+        }
     };
     !list.iter().any(|literal| against(literal))
 }
@@ -118,8 +133,8 @@ fn apart(a: &Is, b: &Is) -> bool {
     }
 }
 
-/// How a literal compares with another as a value of the data would; unknown between a number, which may be written in many
-/// ways, and a text.
+/// How a literal compares with another as a value of the data would; unknown between a number,
+/// which may be written in many ways, and a text.
 fn order(value: &Literal, other: &Literal) -> Option<Ordering> {
     match (value, other) {
         (Literal::Text(a), Literal::Text(b)) => Some(a.cmp(b)),

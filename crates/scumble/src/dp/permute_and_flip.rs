@@ -2,8 +2,9 @@
 //!
 //! # Definition
 //!
-//! Candidates are tried in random order; candidate c is taken with probability e^(−ε·(loss(c) − least loss)/2Δ), where one
-//! person changes a loss by at most Δ. The best is taken whenever its turn comes, so somebody is.
+//! Candidates are tried in random order; candidate c is taken with probability e^(−ε·(loss(c) −
+//! least loss)/2Δ), where one person changes a loss by at most Δ. The best is taken whenever its
+//! turn comes, so somebody is.
 //!
 //! # Price
 //!
@@ -19,7 +20,8 @@
 //!
 //! # Reference
 //!
-//! McKenna, Sheldon, *Permute-and-flip: a new mechanism for differentially private selection*, NeurIPS 2020.
+//! McKenna, Sheldon, *Permute-and-flip: a new mechanism for differentially private selection*,
+//! NeurIPS 2020.
 
 use super::dice::{Dice, exp_coin, small};
 use super::exponential::Choice;

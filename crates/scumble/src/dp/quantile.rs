@@ -2,9 +2,9 @@
 //!
 //! # Definition
 //!
-//! For the quantile a/b the loss of a number c is |(b − a)·(values below c) − a·(values above c)|. A value more or less
-//! changes it by at most max(a, b − a). One of the numbers of the grid (between the bounds, in steps of the unit) is chosen
-//! by `permute-and-flip`.
+//! For the quantile a/b the loss of a number c is |(b − a)·(values below c) − a·(values above c)|.
+//! A value more or less changes it by at most max(a, b − a). One of the numbers of the grid
+//! (between the bounds, in steps of the unit) is chosen by `permute-and-flip`.
 //!
 //! # Price
 //!
@@ -12,13 +12,14 @@
 //!
 //! # Use
 //!
-//! Medians and quartiles of numbers with bounds. The noise is in the rank: with probability 1 − β the answer stands at most
-//! (2m·max(a, b − a)/bε)·ln(grid/β) ranks from the quantile, for m rows per person. A coarser unit makes the grid smaller.
+//! Medians and quartiles of numbers with bounds. The noise is in the rank: with probability 1 − β
+//! the answer stands at most (2m·max(a, b − a)/bε)·ln(grid/β) ranks from the quantile, for m rows
+//! per person. A coarser unit makes the grid smaller.
 //!
 //! # Departures from the paper
 //!
-//! `permute-and-flip` instead of the exponential mechanism, and a loss that is right for neighbours that add or remove a
-//! person, for whom the number of values is not public.
+//! `permute-and-flip` instead of the exponential mechanism, and a loss that is right for neighbours
+//! that add or remove a person, for whom the number of values is not public.
 //!
 //! # Reference
 //!
@@ -44,7 +45,8 @@ pub struct Quantile {
 pub const GRID: u64 = 1_000_000;
 
 impl Quantile {
-    /// The place chosen, where `counts` says how many values stand on each place of the grid; there must be one.
+    /// The place chosen, where `counts` says how many values stand on each place of the grid; there
+    /// must be one.
     pub fn draw(&self, counts: &[u64], dice: &mut dyn Dice) -> usize {
         let losses = self.losses(counts);
         permute_and_flip::choose(&self.choice(&losses), dice)

@@ -2,18 +2,21 @@
 //!
 //! # Method
 //!
-//! A SELECT of aggregates becomes *measurements*: vectors of whole numbers, one number per group, of which one person
-//! changes little. COUNT is one, SUM is one, AVG needs a sum and a count, VARIANCE and STDDEV also a sum of squares. Equal
-//! measurements are made once. The price of a question is divided evenly among its measurements; answers are computed
-//! from noisy measurements only, so they cost nothing more.
+//! A SELECT of aggregates becomes *measurements*: vectors of whole numbers, one number per group,
+//! of which one person changes little. COUNT is one, SUM is one, AVG needs a sum and a count,
+//! VARIANCE and STDDEV also a sum of squares. Equal measurements are made once. The price of a
+//! question is divided evenly among its measurements; answers are computed from noisy measurements
+//! only, so they cost nothing more.
 //!
-//! Values are counted in whole units and clamped to public bounds; a person has at most so many rows, chosen at random if
-//! there are more. AVG and VARIANCE measure distances from the middle of the bounds, which halves the sensitivity.
+//! Values are counted in whole units and clamped to public bounds; a person has at most so many
+//! rows, chosen at random if there are more. AVG and VARIANCE measure distances from the middle of
+//! the bounds, which halves the sensitivity.
 //!
 //! # Guarantee
 //!
-//! The measurements with their noise keep the price for neighbours that add or remove one person with all their rows.
-//! Numbers of rows, bounds, units and keys must not be chosen by looking at the data.
+//! The measurements with their noise keep the price for neighbours that add or remove one person
+//! with all their rows. Numbers of rows, bounds, units and keys must not be chosen by looking at
+//! the data.
 //!
 //! # Cost
 //!
@@ -21,8 +24,8 @@
 //!
 //! # Reference
 //!
-//! Wilson et al., *Differentially private SQL with bounded user contribution*, PETS 2020; McSherry, *Privacy integrated
-//! queries*, SIGMOD 2009.
+//! Wilson et al., *Differentially private SQL with bounded user contribution*, PETS 2020; McSherry,
+//! *Privacy integrated queries*, SIGMOD 2009.
 
 use super::accountant::Spend;
 use super::dice::Dice;
@@ -31,8 +34,8 @@ use super::laplace::Laplace;
 use super::quantile::Quantile;
 use super::threshold::Threshold;
 use crate::exact::{Fraction, Ratio};
+use crate::failure::{Argument, Failure, Failures, Remedy};
 use crate::policy::Queries;
-use crate::problem::{Problem, Problems};
 use crate::taxonomy::Decimal;
 use dashu_int::{IBig, UBig};
 use std::cmp::Ordering;
@@ -241,7 +244,8 @@ impl Literal {
 /// How two numbers compare; unknown if one has too many digits to tell.
 pub(super) fn compare_numbers(a: Decimal, b: Decimal) -> Option<Ordering> {
     let scaled = |a: Decimal, b: Decimal| {
-        i128::from(a.mantissa).checked_mul(10i128.checked_pow(b.decimals.saturating_sub(a.decimals))?)
+        i128::from(a.mantissa)
+            .checked_mul(10i128.checked_pow(b.decimals.saturating_sub(a.decimals))?)
     };
     Some(scaled(a, b)?.cmp(&scaled(b, a)?))
 }
@@ -284,11 +288,14 @@ impl Filter {
         }
     }
 
-    /// Whether it holds, if `test` answers its tests, which are asked in the order of [`Filter::tests`].
+    /// Whether it holds, if `test` answers its tests, which are asked in the order of
+    /// [`Filter::tests`].
     pub fn holds(&self, test: &mut dyn FnMut() -> Option<bool>) -> Option<bool> {
         match self {
             // Every test is asked, so that the order of answers stays right.
-            Filter::Or(all) => any(all.iter().map(|f| f.holds(test)).collect::<Vec<_>>().into_iter()),
+            Filter::Or(all) => {
+                any(all.iter().map(|f| f.holds(test)).collect::<Vec<_>>().into_iter())
+            }
             Filter::And(all) => {
                 let each: Vec<_> = all.iter().map(|f| f.holds(test).map(|b| !b)).collect();
                 any(each.into_iter()).map(|b| !b)
@@ -310,7 +317,8 @@ pub struct Plan {
     pub rows: u64,
     /// Noise of each measurement.
     pub noises: Vec<Noise>,
-    /// How many rows a group needs to be shown, where keys are not public. The first measurement counts them.
+    /// How many rows a group needs to be shown, where keys are not public. The first measurement
+    /// counts them.
     pub threshold: Option<Threshold>,
 }
 
@@ -329,13 +337,14 @@ pub const GROUPS: usize = 1_000_000;
 /// So many places of quantiles are looked at, at most.
 const PLACES: usize = 100_000_000;
 
-/// The grid of a quantile has so many places at most where keys are not public. How many groups there are is not known
-/// before it is paid, and may not be told: a limit on both together could only be checked on the data.
+/// The grid of a quantile has so many places at most where keys are not public. How many groups
+/// there are is not known before it is paid, and may not be told: a limit on both together could
+/// only be checked on the data.
 const PLACES_OF_A_GROUP: usize = 2_000;
 
 impl Question {
     /// Gives it a price and noise to match, or says why it cannot have one.
-    pub fn plan(mut self, price: &Price, queries: &Queries) -> Result<Plan, Problems> {
+    pub fn plan(mut self, price: &Price, queries: &Queries) -> Result<Plan, Failures> {
         let unknown = self.groups.iter().any(|g| g.keys == Keys::Unknown);
         self.check(price, queries, unknown)?;
         if unknown && self.measures.first() != Some(&Measure::Count(None)) {
@@ -345,33 +354,50 @@ impl Question {
         let epsilon = price.epsilon.times(&share);
         let rho = match price.noise {
             NoiseKind::Laplace => None,
-            NoiseKind::Gaussian => Some(rho_for(price.epsilon.to_f64(), price.delta.to_f64()).times(&share)),
+            NoiseKind::Gaussian => {
+                Some(rho_for(price.epsilon.to_f64(), price.delta.to_f64()).times(&share))
+            }
         };
         let grouped = !self.groups.is_empty();
         let noise = |m: &Measure| m.noise(queries.rows, grouped, &epsilon, rho.as_ref());
         let noises = self.measures.iter().map(noise).collect();
-        let threshold =
-            unknown.then(|| Threshold { rows: queries.rows, epsilon: epsilon.clone(), delta: price.delta.clone() });
+        let threshold = unknown.then(|| Threshold {
+            rows: queries.rows,
+            epsilon: epsilon.clone(),
+            delta: price.delta.clone(),
+        });
         Ok(Plan { question: self, price: price.clone(), rows: queries.rows, noises, threshold })
     }
 
     /// Everything that keeps it from having a price.
-    fn check(&self, price: &Price, queries: &Queries, unknown: bool) -> Result<(), Problems> {
-        let mut problems = Problems::default();
-        let mut wrong = |message: String, hint: &str| problems.push(Problem::new(message).hint(hint));
+    fn check(&self, price: &Price, queries: &Queries, unknown: bool) -> Result<(), Failures> {
+        let mut problems = Failures::default();
+        let mut wrong = |message: String, remedy: Remedy| {
+            problems.push(Failure::usage("wrong-price", message).remedy(remedy))
+        };
         if price.epsilon.is_zero() {
-            wrong("ε must be above 0".into(), "without privacy loss there is no answer; try `--epsilon 0.1`");
+            wrong(
+                "ε must be above 0".into(),
+                Remedy::words("without privacy loss there is no answer; try ")
+                    .and_give_value(Argument::Epsilon, "0.1"),
+            );
         }
-        let quantiles = self.measures.iter().filter(|m| matches!(m, Measure::Quantile { .. })).count();
+        let quantiles =
+            self.measures.iter().filter(|m| matches!(m, Measure::Quantile { .. })).count();
         if price.noise == NoiseKind::Gaussian {
             if price.delta.is_zero() {
                 wrong(
                     "Gaussian noise needs a δ".into(),
-                    "add `--delta 1e-9`, well below one over the number of persons",
+                    Remedy::words("add ")
+                        .and_give_value(Argument::Delta, "1e-9")
+                        .then(", well below one over the number of persons"),
                 );
             }
             if quantiles > 0 {
-                wrong("a quantile is drawn, not given noise".into(), "ask for it apart, without `gaussian`");
+                wrong(
+                    "a quantile is drawn, not given noise".into(),
+                    "ask for it apart, without `gaussian`".into(),
+                );
             }
         }
         if unknown {
@@ -384,19 +410,28 @@ impl Question {
                     format!(
                         "the keys of `{names}` are not public: that a group exists may show that a person is there"
                     ),
-                    "list them as `keys = […]` under [queries.columns], or give a δ for groups that are large enough: \
-                     `--delta 1e-9`",
+                    Remedy::words(
+                        "list them as `keys = […]` under [queries.columns], or give a δ for groups that are large \
+                         enough: ",
+                    )
+                    .and_give_value(Argument::Delta, "1e-9"),
                 );
             } else if price.noise == NoiseKind::Gaussian {
                 wrong(
-                    format!("the keys of `{names}` are not public, and thresholds are for Laplace noise"),
-                    "list the keys under [queries.columns], or leave out `--mechanism gaussian`",
+                    format!(
+                        "the keys of `{names}` are not public, and thresholds are for Laplace noise"
+                    ),
+                    Remedy::words("list the keys under [queries.columns], or leave out ")
+                        .and_leave_out(Argument::Mechanism),
                 );
             }
         }
         let groups = self.groups.iter().map(|g| g.keys.count()).fold(1usize, usize::saturating_mul);
         if !unknown && groups > GROUPS {
-            wrong(format!("there would be {groups} groups"), "group by fewer columns, or list fewer keys");
+            wrong(
+                format!("there would be {groups} groups"),
+                "group by fewer columns, or list fewer keys".into(),
+            );
         }
         let places = |m: &Measure| match m {
             Measure::Quantile { scale, .. } => (scale.high - scale.low) as usize + 1,
@@ -406,7 +441,7 @@ impl Question {
         if !unknown && groups.saturating_mul(grid) > PLACES {
             wrong(
                 format!("quantiles of {groups} groups on a grid of {grid} numbers take too long"),
-                "group by fewer keys, or give the column a larger `unit`",
+                "group by fewer keys, or give the column a larger `unit`".into(),
             );
         }
         if unknown && grid > PLACES_OF_A_GROUP {
@@ -415,11 +450,14 @@ impl Question {
                     "quantiles of groups whose keys are not public need a grid of at most {PLACES_OF_A_GROUP} numbers, not \
                      {grid}: how many groups there are is not known before it is paid"
                 ),
-                "give the column a larger `unit` or narrower `bounds`, or list the keys under [queries.columns]",
+                "give the column a larger `unit` or narrower `bounds`, or list the keys under [queries.columns]".into(),
             );
         }
         if self.measures.contains(&Measure::Persons) && queries.person.is_none() {
-            wrong("there is no person column to count".into(), "mark one with `person = true`, or use COUNT(*)");
+            wrong(
+                "there is no person column to count".into(),
+                "mark one with `person = true`, or use COUNT(*)".into(),
+            );
         }
         problems.or(())
     }
@@ -467,7 +505,9 @@ impl Measure {
             Measure::Count(_) | Measure::Numbers(_) => rows.into(),
             // A person is in as many groups as they have rows.
             Measure::Persons => if grouped { rows } else { 1 }.into(),
-            Measure::Sum { scale, center, power, .. } => scale.reach(*center).pow(*power as usize) * rows,
+            Measure::Sum { scale, center, power, .. } => {
+                scale.reach(*center).pow(*power as usize) * rows
+            }
             Measure::Quantile { .. } => UBig::ONE,
         }
     }
@@ -475,7 +515,9 @@ impl Measure {
     fn noise(&self, rows: u64, grouped: bool, epsilon: &Fraction, rho: Option<&Fraction>) -> Noise {
         let sensitivity = self.sensitivity(rows, grouped);
         match (self, rho) {
-            (Measure::Quantile { at, .. }, _) => Noise::Quantile(Quantile { at: *at, rows, epsilon: epsilon.clone() }),
+            (Measure::Quantile { at, .. }, _) => {
+                Noise::Quantile(Quantile { at: *at, rows, epsilon: epsilon.clone() })
+            }
             (_, None) => Noise::Laplace(Laplace { sensitivity, epsilon: epsilon.clone() }),
             (_, Some(rho)) => Noise::Gaussian(Gaussian { sensitivity, rho: rho.clone() }),
         }
@@ -522,10 +564,13 @@ pub struct Estimate {
 }
 
 impl Plan {
-    /// What it costs: one price for each measurement, or one for all with Gaussian noise, which have ρ in sum.
+    /// What it costs: one price for each measurement, or one for all with Gaussian noise, which
+    /// have ρ in sum.
     pub fn spends(&self) -> Vec<Spend> {
         let Price { epsilon, delta, .. } = &self.price;
-        let rho = |noise: &Noise| if let Noise::Gaussian(noise) = noise { Some(noise.rho.clone()) } else { None };
+        let rho = |noise: &Noise| {
+            if let Noise::Gaussian(noise) = noise { Some(noise.rho.clone()) } else { None }
+        };
         if let Some(rho) = self.noises.iter().map(rho).collect::<Option<Vec<_>>>() {
             let rho = rho.iter().fold(Fraction::whole(0), |a, b| a.plus(b));
             return vec![Spend::Gaussian { rho, epsilon: epsilon.clone(), delta: delta.clone() }];
@@ -536,7 +581,9 @@ impl Plan {
             (_, Some(threshold)) if i == 0 => threshold.spend(),
             (Noise::Laplace(noise), _) => noise.spend(one),
             (Noise::Quantile(quantile), _) => Spend::Pure { epsilon: quantile.epsilon.clone() },
-            (Noise::Gaussian(_), _) => unreachable!("a question has Gaussian noise throughout or not at all"),
+            (Noise::Gaussian(_), _) => {
+                unreachable!("a question has Gaussian noise throughout or not at all")
+            }
         };
         self.noises.iter().enumerate().map(spend).collect()
     }
@@ -596,15 +643,22 @@ impl Plan {
                 let m = quotient(around(sum, alpha / 3.0), people, ends);
                 let s = quotient(around(squares, alpha / 3.0), people, (0.0, reach));
                 // The square of the mean is least at 0 if the interval holds it.
-                let least = if m.0 <= 0.0 && m.1 >= 0.0 { 0.0 } else { m.0.abs().min(m.1.abs()).powi(2) };
+                let least =
+                    if m.0 <= 0.0 && m.1 >= 0.0 { 0.0 } else { m.0.abs().min(m.1.abs()).powi(2) };
                 let largest = m.0.abs().max(m.1.abs()).powi(2);
                 let interval = ((s.0 - largest).clamp(0.0, most), (s.1 - least).clamp(0.0, most));
                 plain(shown(variance), Some((shown(interval.0), shown(interval.1))))
             }
             Item::Quantile(m) => {
-                let (Some((scale, _)), Noise::Quantile(q)) = (scale(m), &self.noises[m]) else { return none };
+                let (Some((scale, _)), Noise::Quantile(q)) = (scale(m), &self.noises[m]) else {
+                    return none;
+                };
                 let ranks = q.within((scale.high - scale.low) as usize + 1, alpha);
-                Estimate { value: Some(scale.value(scale.low as f64 + value(m))), interval: None, ranks: Some(ranks) }
+                Estimate {
+                    value: Some(scale.value(scale.low as f64 + value(m))),
+                    interval: None,
+                    ranks: Some(ranks),
+                }
             }
         }
     }

@@ -2,24 +2,27 @@
 //!
 //! # Definition
 //!
-//! Among m values a person gives the true one with probability `keep`, and otherwise one of the m values drawn evenly, which
-//! may be the true one. With two values and keep = 1/2 these are the two coins of the textbook: heads, answer truly; tails,
-//! toss again and answer *yes* for heads, *no* for tails. Then P(yes | yes) = 3/4 and P(yes | no) = 1/4.
+//! Among m values a person gives the true one with probability `keep`, and otherwise one of the m
+//! values drawn evenly, which may be the true one. With two values and keep = 1/2 these are the two
+//! coins of the textbook: heads, answer truly; tails, toss again and answer *yes* for heads, *no*
+//! for tails. Then P(yes | yes) = 3/4 and P(yes | no) = 1/4.
 //!
 //! # Price
 //!
-//! ε = ln(1 + m·keep/(1 − keep)) for each person, where neighbours replace a person's value; ln 3 for two coins. Without
-//! any δ, and against the collector too.
+//! ε = ln(1 + m·keep/(1 − keep)) for each person, where neighbours replace a person's value; ln 3
+//! for two coins. Without any δ, and against the collector too.
 //!
 //! # Use
 //!
-//! If x of n people answered v, an unbiased estimate of how many have v is (x − n(1 − keep)/m)/keep: for two coins 2x − n/2.
-//! Its standard deviation grows with √n, so it takes thousands of people. In a policy, `perturb = { keep = … }` publishes a
-//! column this way and `scumble estimate` estimates.
+//! If x of n people answered v, an unbiased estimate of how many have v is (x − n(1 −
+//! keep)/m)/keep: for two coins 2x − n/2. Its standard deviation grows with √n, so it takes
+//! thousands of people. In a policy, `perturb = { keep = … }` publishes a column this way and
+//! `scumble estimate` estimates.
 //!
 //! # Departures from the paper
 //!
-//! Warner asks the opposite question instead of tossing again; the distribution is the same for another `keep`.
+//! Warner asks the opposite question instead of tossing again; the distribution is the same for
+//! another `keep`.
 //!
 //! # Reference
 //!
@@ -70,7 +73,9 @@ impl Survey {
     /// How many of n people have a value that x answered, on average exactly right.
     pub fn estimate(&self, x: u64, n: u64) -> Rational {
         let by_chance = Fraction::whole(n).times(&self.chance(0, 1));
-        let ratio = |f: &Fraction| Rational::new(f.num().clone(), f.den().clone()).unwrap_or(Rational::whole(0));
+        let ratio = |f: &Fraction| {
+            Rational::new(f.num().clone(), f.den().clone()).unwrap_or(Rational::whole(0))
+        };
         let estimate = Rational::whole(x).minus(&ratio(&by_chance));
         estimate.over(&Rational::from(self.keep)).unwrap_or(Rational::whole(0))
     }

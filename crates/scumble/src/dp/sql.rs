@@ -1,19 +1,21 @@
 //! SQL text to a [`Question`], restricted to what has a sensitivity.
 //!
-//! One SELECT of aggregates and grouping columns, FROM the table, WHERE, GROUP BY. Everything else is refused with the
-//! reason. So that nothing is overlooked in a language of so many clauses, what was understood is written out again and
-//! compared with what was parsed: a clause that was not understood makes a difference.
+//! One SELECT of aggregates and grouping columns, FROM the table, WHERE, GROUP BY. Everything else
+//! is refused with the reason. So that nothing is overlooked in a language of so many clauses, what
+//! was understood is written out again and compared with what was parsed: a clause that was not
+//! understood makes a difference.
 
 use super::quantile::GRID;
 use super::query::*;
 use crate::catalogue::did_you_mean_column;
 use crate::exact::Ratio;
+use crate::failure::{Failure, Failures};
 use crate::policy::Queries;
-use crate::problem::{Problem, Problems};
 use crate::taxonomy::Decimal;
 use sqlparser::ast::{
-    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr,
-    Query, Select, SelectItem, SetExpr, Statement, TableFactor, UnaryOperator, Value,
+    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, GroupByExpr, Query, Select, SelectItem, SetExpr, Statement, TableFactor,
+    UnaryOperator, Value,
 };
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
@@ -24,25 +26,30 @@ const AGGREGATES: &str = "aggregates are COUNT(*), COUNT(column), COUNT(DISTINCT
                           MEDIAN, QUANTILE(column, 0.25), HISTOGRAM(column, width)";
 
 /// Understands a question about a table with these columns.
-pub fn parse(text: &str, queries: &Queries, columns: &[String]) -> Result<Question, Problems> {
+pub fn parse(text: &str, queries: &Queries, columns: &[String]) -> Result<Question, Failures> {
     let text = text.trim().trim_end_matches(';').trim_end();
-    let parsed = Parser::parse_sql(&GenericDialect {}, text)
-        .map_err(|e| Problem::new(format!("`{text}` is no SQL: {}", plain(&e.to_string()))).hint(FORM))?;
+    let parsed = Parser::parse_sql(&GenericDialect {}, text).map_err(|e| {
+        Failure::usage("not-sql", format!("`{text}` is no SQL: {}", plain(&e.to_string())))
+            .hint(FORM)
+    })?;
     let [Statement::Query(query)] = parsed.as_slice() else {
         return Err(refuse("one SELECT at a time is answered", FORM).into());
     };
     let SetExpr::Select(select) = query.body.as_ref() else {
-        return Err(refuse("one SELECT at a time is answered, without UNION or the like", FORM).into());
+        return Err(
+            refuse("one SELECT at a time is answered, without UNION or the like", FORM).into()
+        );
     };
     understood(query, select)?;
-    let mut reader = Reader { queries, names: columns, problems: Problems::default(), columns: Vec::new() };
+    let mut reader =
+        Reader { queries, names: columns, problems: Failures::default(), columns: Vec::new() };
     let question = reader.question(text, select);
     reader.problems.or(())?;
     question.ok_or_else(|| refuse("this question is not understood", FORM).into())
 }
 
-fn refuse(message: impl Into<String>, hint: impl Into<String>) -> Problem {
-    Problem::new(message).hint(hint)
+fn refuse(message: impl Into<String>, hint: impl Into<String>) -> Failure {
+    Failure::usage("sql-not-answered", message).hint(hint)
 }
 
 /// The parser's message without its own preamble.
@@ -51,11 +58,15 @@ fn plain(message: &str) -> String {
 }
 
 /// Refuses every clause but SELECT, FROM, WHERE and GROUP BY.
-fn understood(query: &Query, select: &Select) -> Result<(), Problem> {
+fn understood(query: &Query, select: &Select) -> Result<(), Failure> {
     let list = |all: Vec<String>| all.join(", ");
-    let mut written = format!("SELECT {}", list(select.projection.iter().map(ToString::to_string).collect()));
+    let mut written =
+        format!("SELECT {}", list(select.projection.iter().map(ToString::to_string).collect()));
     if !select.from.is_empty() {
-        written.push_str(&format!(" FROM {}", list(select.from.iter().map(ToString::to_string).collect())));
+        written.push_str(&format!(
+            " FROM {}",
+            list(select.from.iter().map(ToString::to_string).collect())
+        ));
     }
     if let Some(filter) = &select.selection {
         written.push_str(&format!(" WHERE {filter}"));
@@ -64,7 +75,10 @@ fn understood(query: &Query, select: &Select) -> Result<(), Problem> {
         && !keys.is_empty()
         && modifiers.is_empty()
     {
-        written.push_str(&format!(" GROUP BY {}", list(keys.iter().map(ToString::to_string).collect())));
+        written.push_str(&format!(
+            " GROUP BY {}",
+            list(keys.iter().map(ToString::to_string).collect())
+        ));
     }
     let parsed = query.to_string();
     if parsed == written {
@@ -81,7 +95,7 @@ fn understood(query: &Query, select: &Select) -> Result<(), Problem> {
 struct Reader<'a> {
     queries: &'a Queries,
     names: &'a [String],
-    problems: Problems,
+    problems: Failures,
     columns: Vec<String>,
 }
 
@@ -114,7 +128,10 @@ impl Reader<'_> {
                     // A histogram shows its ranges, and counts.
                     Item::Key(k) if matches!(expr, Expr::Function(_)) => {
                         items.push((self.columns[groups[k].column].clone(), Item::Key(k)));
-                        items.push((heading, Item::Count(place(&mut measures, Measure::Count(None)))));
+                        items.push((
+                            heading,
+                            Item::Count(place(&mut measures, Measure::Count(None))),
+                        ));
                     }
                     item => items.push((heading, item)),
                 }
@@ -124,14 +141,23 @@ impl Reader<'_> {
             self.wrong("nothing is aggregated", AGGREGATES);
         }
         let filter = filter.map_or(Some(None), |f| f.map(Some));
-        Some(Question { text: text.into(), columns: self.columns.clone(), groups, filter: filter?, items, measures })
+        Some(Question {
+            text: text.into(),
+            columns: self.columns.clone(),
+            groups,
+            filter: filter?,
+            items,
+            measures,
+        })
     }
 
     fn from(&mut self, select: &Select) {
         let table = &self.queries.table;
         let name = match select.from.as_slice() {
             [one] if one.joins.is_empty() => match &one.relation {
-                TableFactor::Table { name, .. } if one.to_string() == name.to_string() => unquoted(&name.to_string()),
+                TableFactor::Table { name, .. } if one.to_string() == name.to_string() => {
+                    unquoted(&name.to_string())
+                }
                 _ => String::new(),
             },
             _ => String::new(),
@@ -139,7 +165,9 @@ impl Reader<'_> {
         if name.eq_ignore_ascii_case(table) {
             return;
         }
-        let hint = format!("write `FROM {table}`: a question is about one table, without joins or sub-queries");
+        let hint = format!(
+            "write `FROM {table}`: a question is about one table, without joins or sub-queries"
+        );
         self.wrong("the table of the question is not known", hint);
     }
 
@@ -153,9 +181,12 @@ impl Reader<'_> {
             return None;
         };
         let exact = self.names.iter().find(|n| **n == name.value);
-        let found = exact.or_else(|| self.names.iter().find(|n| n.eq_ignore_ascii_case(&name.value)));
+        let found =
+            exact.or_else(|| self.names.iter().find(|n| n.eq_ignore_ascii_case(&name.value)));
         let Some(found) = found.cloned() else {
-            let named = |n: &String| self.queries.columns.contains_key(n) || self.queries.person.as_ref() == Some(n);
+            let named = |n: &String| {
+                self.queries.columns.contains_key(n) || self.queries.person.as_ref() == Some(n)
+            };
             let familiar = self.names.iter().any(named);
             let hint = did_you_mean_column(&name.value, self.names, familiar);
             self.wrong(format!("there is no column `{}`", name.value), hint);
@@ -191,7 +222,10 @@ impl Reader<'_> {
                 let key = groups.iter().position(|g| g.column == column);
                 if key.is_none() {
                     let name = self.columns[column].clone();
-                    self.wrong(format!("`{name}` would show records"), format!("add it to GROUP BY; {AGGREGATES}"));
+                    self.wrong(
+                        format!("`{name}` would show records"),
+                        format!("add it to GROUP BY; {AGGREGATES}"),
+                    );
                 }
                 return key.map(Item::Key);
             }
@@ -210,7 +244,10 @@ impl Reader<'_> {
             "MEDIAN" | "QUANTILE" | "PERCENTILE" => self.quantile(&name, &call, measures),
             "HISTOGRAM" => {
                 if select.projection.len() > 1 || !groups.is_empty() {
-                    self.wrong("HISTOGRAM stands alone", "write the keys into GROUP BY and select COUNT(*) instead");
+                    self.wrong(
+                        "HISTOGRAM stands alone",
+                        "write the keys into GROUP BY and select COUNT(*) instead",
+                    );
                     return None;
                 }
                 let group = self.histogram(&call)?;
@@ -234,7 +271,9 @@ impl Reader<'_> {
                 shown.push(argument.to_string());
                 match argument {
                     FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => call.star = true,
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => call.arguments.push(expr.clone()),
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
+                        call.arguments.push(expr.clone())
+                    }
                     _ => {}
                 }
             }
@@ -308,7 +347,9 @@ impl Reader<'_> {
         let at = at.filter(|at| *at <= Ratio::whole(1) && at.den() <= 10_000);
         let Some(at) = at else {
             self.wrong(
-                format!("`{name}` takes a column and a number from 0 to 1 with at most four decimals"),
+                format!(
+                    "`{name}` takes a column and a number from 0 to 1 with at most four decimals"
+                ),
                 "write MEDIAN(age) or QUANTILE(age, 0.25)",
             );
             return None;
@@ -333,9 +374,13 @@ impl Reader<'_> {
                 let column = self.column(column)?;
                 let scale = self.scale(column, "HISTOGRAM")?;
                 let number = Decimal::parse(&width.to_string()).filter(|w| w.mantissa > 0);
-                let width = number.and_then(|w| Scale { low: 0, high: i64::MAX, ..scale }.exactly(w));
+                let width =
+                    number.and_then(|w| Scale { low: 0, high: i64::MAX, ..scale }.exactly(w));
                 let Some(width) = width.filter(|w| *w > 0) else {
-                    self.wrong("the width of a histogram is a whole number of units", "write HISTOGRAM(age, 10)");
+                    self.wrong(
+                        "the width of a histogram is a whole number of units",
+                        "write HISTOGRAM(age, 10)",
+                    );
                     return None;
                 };
                 let span = i128::from(scale.high) - i128::from(scale.low);
@@ -365,7 +410,9 @@ impl Reader<'_> {
     fn filter(&mut self, expr: &Expr) -> Option<Filter> {
         match expr {
             Expr::Nested(inner) => self.filter(inner),
-            Expr::UnaryOp { op: UnaryOperator::Not, expr } => Some(Filter::Not(Box::new(self.filter(expr)?))),
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => {
+                Some(Filter::Not(Box::new(self.filter(expr)?)))
+            }
             Expr::BinaryOp { left, op: op @ (BinaryOperator::And | BinaryOperator::Or), right } => {
                 let both = (self.filter(left), self.filter(right));
                 let both = vec![both.0?, both.1?];
@@ -380,17 +427,22 @@ impl Reader<'_> {
             Expr::Between { expr, negated, low, high } => {
                 let column = self.column(expr)?;
                 let (low, high) = (self.literal(low)?, self.literal(high)?);
-                let test = |orders: &[Ordering], l| Filter::Test(Test { column, is: Is::Ordered(orders.to_vec(), l) });
+                let test = |orders: &[Ordering], l| {
+                    Filter::Test(Test { column, is: Is::Ordered(orders.to_vec(), l) })
+                };
                 let both = vec![
                     test(&[Ordering::Greater, Ordering::Equal], low),
                     test(&[Ordering::Less, Ordering::Equal], high),
                 ];
                 Some(negate(Filter::And(both), *negated))
             }
-            Expr::IsNull(inner) => Some(Filter::Test(Test { column: self.column(inner)?, is: Is::Missing })),
-            Expr::IsNotNull(inner) => {
-                Some(negate(Filter::Test(Test { column: self.column(inner)?, is: Is::Missing }), true))
+            Expr::IsNull(inner) => {
+                Some(Filter::Test(Test { column: self.column(inner)?, is: Is::Missing }))
             }
+            Expr::IsNotNull(inner) => Some(negate(
+                Filter::Test(Test { column: self.column(inner)?, is: Is::Missing }),
+                true,
+            )),
             other => {
                 self.wrong(
                     format!("`{other}` is no condition that is understood"),
@@ -418,7 +470,8 @@ impl Reader<'_> {
         };
         let turned = !matches!(left, Expr::Identifier(_)) && matches!(right, Expr::Identifier(_));
         let (column, literal) = if turned { (right, left) } else { (left, right) };
-        let orders = if turned { orders.into_iter().map(Ordering::reverse).collect() } else { orders };
+        let orders =
+            if turned { orders.into_iter().map(Ordering::reverse).collect() } else { orders };
         let column = self.column(column);
         let literal = self.literal(literal);
         Some(Filter::Test(Test { column: column?, is: Is::Ordered(orders, literal?) }))
@@ -437,7 +490,10 @@ impl Reader<'_> {
             _ => None,
         };
         if literal.is_none() {
-            self.wrong(format!("`{expr}` is no value"), "compare with a number or a text in single quotes");
+            self.wrong(
+                format!("`{expr}` is no value"),
+                "compare with a number or a text in single quotes",
+            );
         }
         literal
     }

@@ -2,18 +2,20 @@
 //!
 //! # Definition
 //!
-//! That a group exists may say that one person is in the data. So every group of the data gets a count with discrete Laplace
-//! noise of scale m/ε, where a person has at most m rows, and only groups with a noisy count of at least τ are answered. τ is
-//! the smallest number with m·P(m + noise ≥ τ) ≤ δ: groups of one person alone appear with a probability of at most δ.
+//! That a group exists may say that one person is in the data. So every group of the data gets a
+//! count with discrete Laplace noise of scale m/ε, where a person has at most m rows, and only
+//! groups with a noisy count of at least τ are answered. τ is the smallest number with m·P(m +
+//! noise ≥ τ) ≤ δ: groups of one person alone appear with a probability of at most δ.
 //!
 //! # Price
 //!
-//! (ε, δ) with the counts; ε pays for the noise, δ for the keys. Other aggregates of the groups are paid apart.
+//! (ε, δ) with the counts; ε pays for the noise, δ for the keys. Other aggregates of the groups are
+//! paid apart.
 //!
 //! # Use
 //!
-//! GROUP BY without a list of public keys. Where the keys are known beforehand (sexes, departments, years), give them: that
-//! costs no δ, and no small group disappears.
+//! GROUP BY without a list of public keys. Where the keys are known beforehand (sexes, departments,
+//! years), give them: that costs no δ, and no small group disappears.
 //!
 //! # Departures from the paper
 //!
@@ -21,8 +23,8 @@
 //!
 //! # Reference
 //!
-//! Korolova, Kenthapadi, Mishra, Ntoulas, *Releasing search queries and clicks privately*, WWW 2009; Wilson et al.,
-//! *Differentially private SQL with bounded user contribution*, PETS 2020.
+//! Korolova, Kenthapadi, Mishra, Ntoulas, *Releasing search queries and clicks privately*, WWW
+//! 2009; Wilson et al., *Differentially private SQL with bounded user contribution*, PETS 2020.
 
 use super::accountant::Spend;
 use crate::exact::Fraction;

@@ -1,7 +1,7 @@
 //! All freeform attacks that are breaches, and which of them are minimal.
 //!
-//! Sets X are looked at by their number of values, so that of those with fewer values the minimal ones are known; a breach
-//! is minimal unless a more general one is among them.
+//! Sets X are looked at by their number of values, so that of those with fewer values the minimal
+//! ones are known; a breach is minimal unless a more general one is among them.
 
 use super::cube::Cube;
 use super::search::{Tally, Visit};
@@ -23,7 +23,8 @@ pub struct Breach {
     pub with: u64,
     /// (with / support) · s(a).
     pub threat: Ratio,
-    /// Whether a is shown in the release, as Definition 3.3 wants it; otherwise it is more general (Definition 3.4).
+    /// Whether a is shown in the release, as Definition 3.3 wants it; otherwise it is more general
+    /// (Definition 3.4).
     pub shown: bool,
     /// Whether no more general X breaches a.
     pub minimal: bool,
@@ -62,7 +63,8 @@ impl Cube {
                 found.others.extend(state.others);
                 state.exposed.iter().for_each(|&row| exposed[row as usize] = true);
             }
-            // More general sets of as many values come first, so that what is minimal is known before it is asked for.
+            // More general sets of as many values come first, so that what is minimal is known
+            // before it is asked for.
             new.sort_by_cached_key(|(key, _)| (self.depth(&key.0), key.clone()));
             for (key, breach) in new {
                 if self.generalized(&key, &minimal, false) {
@@ -75,7 +77,9 @@ impl Cube {
         }
         found.people = self.counts.iter().zip(&exposed).filter(|(_, e)| **e).map(|(n, _)| n).sum();
         found.minimal = minimal.into_values().collect();
-        let order = |b: &Breach| (Reverse(b.threat), Reverse(b.with), b.known.len(), b.known.clone(), b.value);
+        let order = |b: &Breach| {
+            (Reverse(b.threat), Reverse(b.with), b.known.len(), b.known.clone(), b.value)
+        };
         found.minimal.sort_by_cached_key(order);
         found.others.sort_by_cached_key(order);
         found
@@ -92,7 +96,8 @@ impl Cube {
         std::iter::successors(Some(value), move |&v| self.axes[axis].values[v as usize].above)
     }
 
-    /// Whether a more general X is among these, with the same target; with fewer values only if that is asked.
+    /// Whether a more general X is among these, with the same target; with fewer values only if
+    /// that is asked.
     fn generalized(&self, (x, target): &Key, among: &HashMap<Key, Breach>, fewer: bool) -> bool {
         let mut sets: Vec<Vec<(u16, u32)>> = vec![Vec::new()];
         for &(axis, value) in x {
@@ -155,10 +160,12 @@ impl Visit for Pass<'_> {
     fn visit(&self, cube: &Cube, x: &[(u16, u32)], rows: &[u32], state: &mut Found) -> bool {
         let of = state.tally.count(cube, x, rows, |_| true);
         let breach = |&t: &u32| {
-            let threat = cube.targets[t as usize].threat(state.tally.counts[t as usize], of, self.threat)?;
+            let threat =
+                cube.targets[t as usize].threat(state.tally.counts[t as usize], of, self.threat)?;
             Some((t, threat))
         };
-        let mut breached: Vec<(u32, Ratio)> = state.tally.touched.iter().filter_map(breach).collect();
+        let mut breached: Vec<(u32, Ratio)> =
+            state.tally.touched.iter().filter_map(breach).collect();
         let more = x.len() < self.length && !state.tally.touched.is_empty();
         if x.len() == self.length {
             breached.sort_unstable_by_key(|(t, _)| *t);
@@ -191,7 +198,8 @@ impl Pass<'_> {
         state.all += 1;
         state.shown += u64::from(value.in_cut);
         let key: Key = (x.to_vec(), t);
-        let implied = state.breached.iter().any(|b| b.contains(&t)) || cube.generalized(&key, self.minimal, true);
+        let implied = state.breached.iter().any(|b| b.contains(&t))
+            || cube.generalized(&key, self.minimal, true);
         if implied && state.others.len() >= self.others {
             return;
         }
@@ -213,7 +221,9 @@ impl Pass<'_> {
             return;
         }
         let column = &cube.axes[target.axis].column;
-        state.exposed.extend(rows.iter().filter(|&&row| value.numbers.contains(&column[row as usize])));
+        state
+            .exposed
+            .extend(rows.iter().filter(|&&row| value.numbers.contains(&column[row as usize])));
         state.candidates.push((key, breach));
     }
 }

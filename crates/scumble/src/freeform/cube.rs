@@ -1,10 +1,12 @@
-//! A table whose attributes are each shown by one cut, in the terms of freeform attacks X → a: every observable set of
-//! values X, at any level, and what the records that match it tell about the values of the other attributes.
+//! A table whose attributes are each shown by one cut, in the terms of freeform attacks X → a:
+//! every observable set of values X, at any level, and what the records that match it tell about
+//! the values of the other attributes.
 //!
-//! Only values that matter are kept: those that can be observed (parts of X) and those that can be attacked (targets, not
-//! observable and sensitive). A cell counts as the smallest of them that covers it; cells that are alike in this are one,
-//! and rows that are alike are one row. Values of an attribute are numbered from general to special, each before those
-//! below it, so that the rows under a value are a run of the rows sorted by number.
+//! Only values that matter are kept: those that can be observed (parts of X) and those that can be
+//! attacked (targets, not observable and sensitive). A cell counts as the smallest of them that
+//! covers it; cells that are alike in this are one, and rows that are alike are one row. Values of
+//! an attribute are numbered from general to special, each before those below it, so that the rows
+//! under a value are a run of the rows sorted by number.
 
 use super::{observability, sensitivity};
 use crate::class::Run;
@@ -25,7 +27,8 @@ pub struct Thresholds {
     pub known: Option<usize>,
 }
 
-/// What the records show of one attribute: a number for each record, and the run that a number stands for.
+/// What the records show of one attribute: a number for each record, and the run that a number
+/// stands for.
 pub struct Column<'a> {
     /// Which attribute.
     pub attribute: usize,
@@ -51,7 +54,8 @@ pub(super) struct Value {
     pub(super) above: Option<u32>,
 }
 
-/// An attribute with its values that matter. Value i has the number i + 1; 0 is what none of them covers.
+/// An attribute with its values that matter. Value i has the number i + 1; 0 is what none of them
+/// covers.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     pub(super) attribute: usize,
@@ -83,8 +87,8 @@ pub struct Cube {
 }
 
 impl Cube {
-    /// The records as attacks see them; nothing if some attribute is not shown by a cut. Targets are values of a
-    /// sensitivity above `least`.
+    /// The records as attacks see them; nothing if some attribute is not shown by a cut. Targets
+    /// are values of a sensitivity above `least`.
     pub fn new(
         quasi: &[Attribute],
         columns: &[Column<'_>],
@@ -99,7 +103,11 @@ impl Cube {
             let (cells, cell_of) = cells(column)?;
             let (axis, numbers) = axis(attribute, column.attribute, &cells, thresholds, least);
             if !axis.values.is_empty() {
-                made.push((axis, cell_of.iter().map(|&cell| numbers[cell as usize]).collect(), column));
+                made.push((
+                    axis,
+                    cell_of.iter().map(|&cell| numbers[cell as usize]).collect(),
+                    column,
+                ));
             }
         }
         for (i, (axis, ..)) in made.iter_mut().enumerate() {
@@ -117,10 +125,14 @@ impl Cube {
         let (row_of, firsts) = number_tuples_of(counts.len(), &sizes, number);
         let mut sums = vec![0; firsts.len()];
         row_of.iter().zip(counts).for_each(|(&row, n)| sums[row as usize] += n);
-        let columns: Vec<Vec<u32>> =
-            (0..made.len()).map(|axis| firsts.iter().map(|&row| number(axis, row as usize)).collect()).collect();
-        let axes: Vec<Axis> =
-            made.into_iter().zip(columns).map(|((axis, ..), column)| Axis { column, ..axis }).collect();
+        let columns: Vec<Vec<u32>> = (0..made.len())
+            .map(|axis| firsts.iter().map(|&row| number(axis, row as usize)).collect())
+            .collect();
+        let axes: Vec<Axis> = made
+            .into_iter()
+            .zip(columns)
+            .map(|((axis, ..), column)| Axis { column, ..axis })
+            .collect();
         Some(Cube { axes, targets, counts: sums, known: thresholds.known.unwrap_or(usize::MAX) })
     }
 }
@@ -165,11 +177,13 @@ impl Axis {
     }
 }
 
-/// The runs that are shown, in order, and the place among them of what each code stands for; nothing if two overlap.
+/// The runs that are shown, in order, and the place among them of what each code stands for;
+/// nothing if two overlap.
 fn cells(column: &Column<'_>) -> Option<(Vec<Run>, Vec<u32>)> {
     let mut occurs = vec![false; column.runs.len()];
     column.codes.iter().for_each(|&code| occurs[code as usize] = true);
-    let mut cells: Vec<Run> = column.runs.iter().zip(&occurs).filter(|(_, o)| **o).map(|(run, _)| *run).collect();
+    let mut cells: Vec<Run> =
+        column.runs.iter().zip(&occurs).filter(|(_, o)| **o).map(|(run, _)| *run).collect();
     cells.sort_unstable();
     cells.dedup();
     if cells.windows(2).any(|w| w[1].first <= w[0].last) {
@@ -181,7 +195,13 @@ fn cells(column: &Column<'_>) -> Option<(Vec<Run>, Vec<u32>)> {
 }
 
 /// The values of an attribute that matter, and the number of each cell.
-fn axis(attribute: &Attribute, index: usize, cells: &[Run], thresholds: &Thresholds, least: Ratio) -> (Axis, Vec<u32>) {
+fn axis(
+    attribute: &Attribute,
+    index: usize,
+    cells: &[Run],
+    thresholds: &Thresholds,
+    least: Ratio,
+) -> (Axis, Vec<u32>) {
     let taxonomy = &attribute.taxonomy;
     let mut runs: HashSet<Run> = cells.iter().copied().collect();
     for &cell in cells {
@@ -206,13 +226,16 @@ fn axis(attribute: &Attribute, index: usize, cells: &[Run], thresholds: &Thresho
         first..cells.partition_point(|cell| cell.last <= run.last).max(first)
     };
     let mut values: Vec<Value> = runs.into_iter().filter_map(matters).collect();
-    values.sort_by_key(|v| (covered(v.run).start, Reverse(covered(v.run).end), Reverse(v.run.width())));
+    values.sort_by_key(|v| {
+        (covered(v.run).start, Reverse(covered(v.run).end), Reverse(v.run.width()))
+    });
     let mut numbers = vec![0; cells.len()];
     let mut open: Vec<usize> = Vec::new();
     for i in 0..values.len() {
         let cells = covered(values[i].run);
         while open.last().is_some_and(|&above| {
-            covered(values[above].run).end < cells.end || cells.start >= covered(values[above].run).end
+            covered(values[above].run).end < cells.end
+                || cells.start >= covered(values[above].run).end
         }) {
             open.pop();
         }
@@ -224,7 +247,13 @@ fn axis(attribute: &Attribute, index: usize, cells: &[Run], thresholds: &Thresho
         numbers[cells].fill(i as u32 + 1);
         open.push(i);
     }
-    let axis = Axis { attribute: index, values, observable: Vec::new(), targets: Vec::new(), column: Vec::new() };
+    let axis = Axis {
+        attribute: index,
+        values,
+        observable: Vec::new(),
+        targets: Vec::new(),
+        column: Vec::new(),
+    };
     (axis, numbers)
 }
 
@@ -234,7 +263,8 @@ impl Target {
         if with as f64 / of as f64 * self.near < bound.to_f64() - 1e-9 {
             return None;
         }
-        // Where the terms of the product would be too large, the threat is taken for the largest it can be.
+        // Where the terms of the product would be too large, the threat is taken for the largest it
+        // can be.
         let threat = Ratio::new(with.into(), of.into()).times(self.s).unwrap_or(self.s);
         (threat > bound).then_some(threat)
     }

@@ -1,8 +1,8 @@
-//! The search for freeform attacks: refines the rows attribute by attribute (a bottom-up cube), with all values that can be
-//! observed and not only those of one level.
+//! The search for freeform attacks: refines the rows attribute by attribute (a bottom-up cube),
+//! with all values that can be observed and not only those of one level.
 //!
-//! Where the worst threat alone is wanted, a branch ends when its rows hold no target that could be worse than what is
-//! known, when it has one row, or when a value leaves the rows as they are.
+//! Where the worst threat alone is wanted, a branch ends when its rows hold no target that could be
+//! worse than what is known, when it has one row, or when a value leaves the rows as they are.
 
 use super::cube::{Cube, Target, Value};
 use crate::class::Run;
@@ -21,10 +21,14 @@ impl Cube {
         self.above(threat, None, &self.all_targets(), true).is_some()
     }
 
-    /// Whether some threat is above this, of attacks that X or a takes part in with one of these values of an attribute.
+    /// Whether some threat is above this, of attacks that X or a takes part in with one of these
+    /// values of an attribute.
     pub fn breaks_at(&self, threat: Ratio, attribute: usize, values: &[Run]) -> bool {
-        let Some(axis) = self.axes.iter().position(|a| a.attribute == attribute) else { return false };
-        let of_axis = |t: &Target| t.axis == axis && values.contains(&self.axes[axis].values[t.value].run);
+        let Some(axis) = self.axes.iter().position(|a| a.attribute == attribute) else {
+            return false;
+        };
+        let of_axis =
+            |t: &Target| t.axis == axis && values.contains(&self.axes[axis].values[t.value].run);
         let wanted: Vec<bool> = self.targets.iter().map(of_axis).collect();
         if wanted.iter().any(|w| *w) && self.above(threat, None, &wanted, true).is_some() {
             return true;
@@ -35,7 +39,8 @@ impl Cube {
         };
         let chosen: Vec<usize> = (0..self.axes[axis].values.len()).filter(chosen).collect();
         let all = self.all_targets();
-        self.known > 0 && chosen.into_iter().any(|v| self.above(threat, Some((axis, v)), &all, true).is_some())
+        self.known > 0
+            && chosen.into_iter().any(|v| self.above(threat, Some((axis, v)), &all, true).is_some())
     }
 
     fn all_targets(&self) -> Vec<bool> {
@@ -43,14 +48,21 @@ impl Cube {
     }
 
     /// The largest threat above a floor, if there is one; or the first that is found.
-    fn above(&self, floor: Ratio, fixed: Option<(usize, usize)>, wanted: &[bool], first: bool) -> Option<Ratio> {
+    fn above(
+        &self,
+        floor: Ratio,
+        fixed: Option<(usize, usize)>,
+        wanted: &[bool],
+        first: bool,
+    ) -> Option<Ratio> {
         let worst = Worst { best: RwLock::new(floor), floor, wanted, first };
         self.search(fixed, &worst, &|| Tally::new(self));
         let best = worst.best.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         (best > floor).then_some(best)
     }
 
-    /// Carries a search out, on all cores. `fixed` is a value that every X has. Returns the state of each part, in order.
+    /// Carries a search out, on all cores. `fixed` is a value that every X has. Returns the state
+    /// of each part, in order.
     pub(super) fn search<V: Visit>(
         &self,
         fixed: Option<(usize, usize)>,
@@ -63,7 +75,11 @@ impl Cube {
             Some((axis, value)) => {
                 let numbers = &self.axes[axis].values[value].numbers;
                 let under = |row: &u32| numbers.contains(&self.axes[axis].column[*row as usize]);
-                (all.into_iter().filter(under).collect(), vec![(axis as u16, value as u32)], self.known - 1)
+                (
+                    all.into_iter().filter(under).collect(),
+                    vec![(axis as u16, value as u32)],
+                    self.known - 1,
+                )
             }
         };
         let mut first = state();
@@ -71,7 +87,9 @@ impl Cube {
             return vec![first];
         }
         let mut parts: Vec<(usize, u32)> = Vec::new();
-        for (axis, of) in self.axes.iter().enumerate().filter(|(axis, _)| fixed.is_none_or(|(f, _)| f != *axis)) {
+        for (axis, of) in
+            self.axes.iter().enumerate().filter(|(axis, _)| fixed.is_none_or(|(f, _)| f != *axis))
+        {
             let observable = (0u32..).zip(&of.values).filter(|(_, v)| v.observable);
             parts.extend(observable.map(|(v, _)| (axis, v)));
         }
@@ -87,7 +105,10 @@ impl Cube {
             let of = &self.axes[axis];
             let under = |v: u32| {
                 let numbers = &of.values[v as usize].numbers;
-                rows.iter().copied().filter(|&row| numbers.contains(&of.column[row as usize])).collect::<Vec<u32>>()
+                rows.iter()
+                    .copied()
+                    .filter(|&row| numbers.contains(&of.column[row as usize]))
+                    .collect::<Vec<u32>>()
             };
             let under_it = under(value);
             let same = |v: Option<u32>| v.map_or(rows.len(), |v| under(v).len()) == under_it.len();
@@ -150,13 +171,15 @@ impl<V: Visit> Walk<'_, V> {
         if rows.len() < FEW {
             sorted.extend_from_slice(rows);
             sorted.sort_unstable_by_key(|&row| of.column[row as usize]);
-            let of_rows = sorted.iter().flat_map(|&row| &of.observable[of.column[row as usize] as usize]);
+            let of_rows =
+                sorted.iter().flat_map(|&row| &of.observable[of.column[row as usize] as usize]);
             let mut values: Vec<u32> = of_rows.copied().collect();
             values.sort_unstable();
             values.dedup();
             let range = |v: u32| {
                 let numbers = &of.values[v as usize].numbers;
-                let at = |number: u32| sorted.partition_point(|&row| of.column[row as usize] < number);
+                let at =
+                    |number: u32| sorted.partition_point(|&row| of.column[row as usize] < number);
                 at(numbers.start)..at(numbers.end)
             };
             for value in values {
@@ -168,7 +191,9 @@ impl<V: Visit> Walk<'_, V> {
             }
         } else {
             let starts = of.sort(rows, &mut sorted);
-            let range = |v: &Value| starts[v.numbers.start as usize] as usize..starts[v.numbers.end as usize] as usize;
+            let range = |v: &Value| {
+                starts[v.numbers.start as usize] as usize..starts[v.numbers.end as usize] as usize
+            };
             for (value, v) in (0u32..).zip(&of.values).filter(|(_, v)| v.observable) {
                 let rows_of = range(v);
                 let above = v.above.map(|v| range(&of.values[v as usize]).len());
@@ -193,7 +218,13 @@ impl Tally {
     }
 
     /// Counts the wanted targets of axes that X leaves free. Returns the number of records.
-    pub fn count(&mut self, cube: &Cube, x: &[(u16, u32)], rows: &[u32], wanted: impl Fn(u32) -> bool) -> u64 {
+    pub fn count(
+        &mut self,
+        cube: &Cube,
+        x: &[(u16, u32)],
+        rows: &[u32],
+        wanted: impl Fn(u32) -> bool,
+    ) -> u64 {
         self.touched.drain(..).for_each(|t| self.counts[t as usize] = 0);
         for (i, axis) in cube.axes.iter().enumerate() {
             if x.iter().any(|&(a, _)| a as usize == i) {
@@ -242,7 +273,8 @@ impl Visit for Worst<'_> {
         }
         let dangerous = |t: u32| self.wanted[t as usize] && cube.targets[t as usize].s > before;
         let of = tally.count(cube, x, rows, dangerous);
-        let threat = |&t: &u32| cube.targets[t as usize].threat(tally.counts[t as usize], of, before);
+        let threat =
+            |&t: &u32| cube.targets[t as usize].threat(tally.counts[t as usize], of, before);
         if let Some(most) = tally.touched.iter().filter_map(threat).max() {
             let mut best = self.best.write().unwrap_or_else(|poisoned| poisoned.into_inner());
             *best = most.max(*best);

@@ -5,9 +5,10 @@ use super::reasons::{Reason, contradiction};
 use super::rows::Rows;
 use super::{Gate, Limit, Panelist, RESPONSE_EPSILON, Strongest};
 use crate::exact::Ratio;
+use crate::failure::Failure;
 use crate::inference::worlds::{Options, Worlds, worlds};
-use crate::inference::{Beliefs, Evidence, Forced, Inference, Outcome, forced, infer};
-use crate::problem::Problem;
+use crate::inference::{Beliefs, Evidence, Forced, Inference, Outcome, forced_unless, infer};
+use crate::progress::{Progress, Watch};
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,14 +16,15 @@ use std::sync::Arc;
 /// More undecided possibilities than this are left so, and said, unless beliefs are judged.
 const SOLVED: usize = 500_000;
 
-/// Work that one belief may take, of what was published before, with the new release, and of that alone: some ten seconds
-/// each on one core.
+/// Work that one belief may take, of what was published before, with the new release, and of that
+/// alone: some ten seconds each on one core.
 const WORK: u64 = 2_000_000_000;
 
 /// Values that are believed with less, and are neither proven nor excluded, count as impossible.
 const NOTHING: f64 = 1e-5;
 
-/// Beliefs are solved to about ten digits; what is no further than this above a threshold stands on it.
+/// Beliefs are solved to about ten digits; what is no further than this above a threshold stands on
+/// it.
 const ROUNDING: f64 = 1e-9;
 
 /// What an adversary learns, and whether the gate allows it.
@@ -40,7 +42,8 @@ pub struct Seen {
     pub already: u64,
     /// People whose value the new release makes certain, as far as the gate counts them.
     pub newly: u64,
-    /// People whose value earlier releases made certain, as it was counted when they were published.
+    /// People whose value earlier releases made certain, as it was counted when they were
+    /// published.
     pub spent: u64,
     /// The strongest belief that is allowed, if that is limited.
     pub limit: Option<Limit>,
@@ -50,9 +53,11 @@ pub struct Seen {
     pub strongest: (f64, Option<Panelist>),
     /// The same two among people for whom the new release makes it worse: these are judged.
     pub worse: (u64, f64, Option<Panelist>),
-    /// The largest ε of randomized response that releases about one person's value add up to; nothing if none is randomized.
+    /// The largest ε of randomized response that releases about one person's value add up to;
+    /// nothing if none is randomized.
     pub response: Option<f64>,
-    /// For each confidence that the gate asks for: the share of the new release's people of whom it is reached newly.
+    /// For each confidence that the gate asks for: the share of the new release's people of whom it
+    /// is reached newly.
     pub pvp: Vec<(Ratio, f64)>,
     /// Whom the release exposes beyond what is allowed, the worst first.
     pub breaches: Vec<Breach>,
@@ -65,10 +70,12 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Finds reasons for the worst breaches. That takes longer than the verdict, and nothing of the verdict depends on it.
-    pub fn explain(&mut self, memory: &Memory) {
+    /// Finds reasons for the worst breaches. That takes longer than the verdict, and nothing of the
+    /// verdict depends on it.
+    pub fn explain(&mut self, memory: &Memory, progress: Progress<'_>) {
         if let Some(learnt) = self.learnt.take() {
-            learnt.explain(memory, &self.adversary.releases, &mut self.breaches);
+            let watch = Watch::new(progress, 0);
+            learnt.explain(memory, &self.adversary.releases, &mut self.breaches, &watch);
         }
     }
 
@@ -77,9 +84,11 @@ impl Seen {
         self.broken.is_empty()
     }
 
-    /// Number of people whom the release exposes beyond what is allowed; somebody who is exposed in two ways counts once.
+    /// Number of people whom the release exposes beyond what is allowed; somebody who is exposed in
+    /// two ways counts once.
     pub fn exposed(&self) -> u64 {
-        let mut people: Vec<u32> = self.breaches.iter().flat_map(|b| b.people.iter().copied()).collect();
+        let mut people: Vec<u32> =
+            self.breaches.iter().flat_map(|b| b.people.iter().copied()).collect();
         people.sort_unstable();
         people.dedup();
         people.len() as u64
@@ -110,7 +119,15 @@ impl Breach {
     fn response(memory: &Memory, releases: &[usize], person: u32) -> Breach {
         let (before, _) = memory.response(person, &releases[..releases.len() - 1]);
         let (after, _) = memory.response(person, releases);
-        Breach { what: What::Response, people: Vec::new(), value: None, before, after, reason: None, kind: u32::MAX }
+        Breach {
+            what: What::Response,
+            people: Vec::new(),
+            value: None,
+            before,
+            after,
+            reason: None,
+            kind: u32::MAX,
+        }
     }
 }
 
@@ -141,7 +158,8 @@ pub(super) struct Learnt {
     beliefs: Option<Beliefs>,
     /// The share of worlds, likewise.
     worlds: Option<Worlds>,
-    /// Outcomes that are neither proven nor excluded, and believed with next to nothing: they count as impossible. Rising.
+    /// Outcomes that are neither proven nor excluded, and believed with next to nothing: they count
+    /// as impossible. Rising.
     doubtful: Vec<u32>,
 }
 
@@ -166,11 +184,12 @@ impl Gate {
         self.response_epsilon.unwrap_or(Ratio::new(RESPONSE_EPSILON.into(), 1))
     }
 
-    /// Whether randomized responses of so many releases are too much. The ε of a single release is the policy's own choice
-    /// unless it states a limit. A sum of logarithms never meets a limit other than 0 exactly, so rounding is held against
-    /// the release.
+    /// Whether randomized responses of so many releases are too much. The ε of a single release is
+    /// the policy's own choice unless it states a limit. A sum of logarithms never meets a limit
+    /// other than 0 exactly, so rounding is held against the release.
     fn exceeded_by(&self, epsilon: f64, releases: u64) -> bool {
-        (releases > 1 || self.response_epsilon.is_some()) && epsilon > self.response_limit().to_f64() * (1.0 - 1e-12)
+        (releases > 1 || self.response_epsilon.is_some())
+            && epsilon > self.response_limit().to_f64() * (1.0 - 1e-12)
     }
 }
 
@@ -180,43 +199,53 @@ pub(super) fn look(
     gate: &Gate,
     definetti: Option<&Strongest>,
     adversary: Adversary,
-) -> Result<Seen, Problem> {
-    // First what flows alone prove, which is fast; only if that lets the release pass, everything that can be found out.
-    // Beliefs are left to the second look: what is not solved is no measure of what was believed before.
+    watch: &Watch<'_>,
+) -> Result<Seen, Failure> {
+    // First what flows alone prove, which is fast; only if that lets the release pass, everything
+    // that can be found out. Beliefs are left to the second look: what is not solved is no measure
+    // of what was believed before.
     let limit = gate.limit(&memory.attribute);
-    let unlimited = Gate { posterior: None, promised: BTreeMap::new(), protected_before: None, ..gate.clone() };
-    let (mut quick, undecided) = look_with(memory, &unlimited, definetti, adversary.clone(), false)?;
+    let unlimited =
+        Gate { posterior: None, promised: BTreeMap::new(), protected_before: None, ..gate.clone() };
+    let (mut quick, undecided) =
+        look_with(memory, &unlimited, definetti, adversary.clone(), (false, watch))?;
     quick.limit = limit;
     let settled = !quick.holds() || undecided == 0 || undecided > SOLVED;
     // A limit that the policy gives is answered in full; by default, what decides is enough.
     if settled && limit.is_none_or(|limit| !limit.given && !quick.holds()) {
         return Ok(quick);
     }
-    Ok(look_with(memory, gate, definetti, adversary, true)?.0)
+    Ok(look_with(memory, gate, definetti, adversary, (true, watch))?.0)
 }
 
-/// The same, with or without beliefs and what their solution proves; and how many possibilities are undecided.
+/// The same, with or without beliefs and what their solution proves; and how many possibilities are
+/// undecided.
 fn look_with(
     memory: &Memory,
     gate: &Gate,
     definetti: Option<&Strongest>,
     adversary: Adversary,
-    beliefs: bool,
-) -> Result<(Seen, usize), Problem> {
+    (beliefs, watch): (bool, &Watch<'_>),
+) -> Result<(Seen, usize), Failure> {
     let releases = adversary.releases.clone();
     let (new, earlier) = (releases[releases.len() - 1], &releases[..releases.len() - 1]);
     let limit = gate.limit(&memory.attribute);
-    let after = learn(memory, gate, &releases, beliefs)?;
+    let after = learn(memory, gate, &releases, beliefs, watch)?;
     let known_after = after.everything(memory, gate);
-    // Beliefs before matter only where one goes beyond the limit now, or where all of them are asked for.
-    let beyond = limit.is_some_and(|l| l.given || known_after.iter().any(|now| l.exceeded_by(now.strongest.1)));
-    let unlimited = Gate { posterior: None, promised: BTreeMap::new(), protected_before: None, ..gate.clone() };
+    // Beliefs before matter only where one goes beyond the limit now, or where all of them are
+    // asked for.
+    let beyond = limit
+        .is_some_and(|l| l.given || known_after.iter().any(|now| l.exceeded_by(now.strongest.1)));
+    let unlimited =
+        Gate { posterior: None, promised: BTreeMap::new(), protected_before: None, ..gate.clone() };
     let other = if beyond { gate } else { &unlimited };
-    let before = learn(memory, other, earlier, beliefs)?;
-    // What the new release tells alone is the models' business where the policy has no gate, or gives no limit.
+    let before = learn(memory, other, earlier, beliefs, watch)?;
+    // What the new release tells alone is the models' business where the policy has no gate, or
+    // gives no limit.
     let default = limit.is_some_and(|l| !l.given);
     let judged_alone = memory.unprotected || gate.written && !default;
-    let alone = if judged_alone { None } else { Some(learn(memory, other, &[new], beliefs)?) };
+    let alone =
+        if judged_alone { None } else { Some(learn(memory, other, &[new], beliefs, watch)?) };
     let judged = gate.everybody || !adversary.everybody;
     let mut seen = Seen {
         spent: memory.spent(&adversary),
@@ -250,8 +279,8 @@ fn look_with(
         }
         if now.candidates == 0 {
             // In a release that says nothing of her, or nothing that is secret.
-            let there =
-                memory.rows.is_some() && releases.iter().any(|&r| memory.releases[r].place[person as usize] != 0);
+            let there = memory.rows.is_some()
+                && releases.iter().any(|&r| memory.releases[r].place[person as usize] != 0);
             seen.people += if there { u64::from(people) } else { 0 };
             continue;
         }
@@ -259,11 +288,14 @@ fn look_with(
         let told = known_before[kind_before as usize];
         // What was known may have been coarser: then it is no measure of what is known now.
         let coarser = after.refines(memory, kind, &before, kind_before);
-        let unmeasured = Known { candidates: 0, intersection: 0, strongest: (0, 0.0, None), ..told };
+        let unmeasured =
+            Known { candidates: 0, intersection: 0, strongest: (0, 0.0, None), ..told };
         let was = if coarser { unmeasured } else { told };
         let by_itself = alone.as_ref().zip(known_alone.as_ref());
-        let by_itself = by_itself.map(|(a, known)| known[a.crowd.kind_of[person as usize] as usize]);
-        // What was believed before, or would be by a release that the limit by default does not judge alone.
+        let by_itself =
+            by_itself.map(|(a, known)| known[a.crowd.kind_of[person as usize] as usize]);
+        // What was believed before, or would be by a release that the limit by default does not
+        // judge alone.
         let alone_strongest = by_itself.filter(|_| default).map_or(0.0, |a| a.strongest.1);
         let floor = was.strongest.1.max(alone_strongest);
         seen.count(people, &was, &now, floor);
@@ -275,7 +307,15 @@ fn look_with(
             }
             let (b, a) = what.measure(&told, &now);
             let value = now.certain.or((what == What::Posterior).then_some(now.strongest.0));
-            breaches.push(Breach { what, people: Vec::new(), value, before: b, after: a, reason: None, kind });
+            breaches.push(Breach {
+                what,
+                people: Vec::new(),
+                value,
+                before: b,
+                after: a,
+                reason: None,
+                kind,
+            });
         }
         if memory.releases[new].place[person as usize] != 0 {
             for (sum, (confidence, _)) in reached.iter_mut().zip(&gate.pvp) {
@@ -289,26 +329,32 @@ fn look_with(
     breaches.retain(|b| seen.counts(gate, b.what));
     after.name(&mut breaches);
     breaches.extend(learnt_by_definetti(gate, definetti, &mut seen));
-    breaches.sort_by(|a, b| a.what.cmp(&b.what).then(b.after.total_cmp(&a.after)).then(a.people.cmp(&b.people)));
+    breaches.sort_by(|a, b| {
+        a.what.cmp(&b.what).then(b.after.total_cmp(&a.after)).then(a.people.cmp(&b.people))
+    });
     let left = after.forced.undecided.len();
     if seen.judged {
         seen.breaches = breaches;
         seen.learnt = (!seen.breaches.is_empty()).then(|| Arc::new(after));
     } else {
-        seen.notes.extend(std::mem::take(&mut seen.broken).into_iter().map(|b| format!("not judged: {b}")));
+        seen.notes.extend(
+            std::mem::take(&mut seen.broken).into_iter().map(|b| format!("not judged: {b}")),
+        );
     }
     Ok((seen, left))
 }
 
 /// How many values earlier releases leave possible for the people of the new one.
-pub(super) fn left(memory: &Memory) -> Result<BTreeMap<u64, u64>, Problem> {
+pub(super) fn left(memory: &Memory, watch: &Watch<'_>) -> Result<BTreeMap<u64, u64>, Failure> {
     let mut left = BTreeMap::new();
     let Some(new) = memory.releases.len().checked_sub(1) else { return Ok(left) };
     let earlier: Vec<usize> = (0..new).collect();
     let gate = Gate { panel: Vec::new(), ..Gate::default() };
-    let before = learn(memory, &gate, &earlier, false)?;
+    let before = learn(memory, &gate, &earlier, false, watch)?;
     let known = before.everything(memory, &gate);
-    for (person, _) in memory.releases[new].place.iter().enumerate().filter(|(_, place)| **place != 0) {
+    for (person, _) in
+        memory.releases[new].place.iter().enumerate().filter(|(_, place)| **place != 0)
+    {
         let values = known[before.crowd.kind_of[person] as usize].candidates;
         *left.entry(values).or_default() += u64::from(values > 0);
     }
@@ -323,8 +369,8 @@ impl Limit {
     }
 }
 
-/// What the new release makes worse than the gate allows for people of whom this was and is known. `floor` is the belief
-/// that must be exceeded besides the limit.
+/// What the new release makes worse than the gate allows for people of whom this was and is known.
+/// `floor` is the belief that must be exceeded besides the limit.
 fn exposures(
     gate: &Gate,
     limit: Option<Limit>,
@@ -348,10 +394,15 @@ fn exposures(
         found.push(What::Posterior);
     }
     // What was undecided before is no worse for being so still.
-    if limit.is_some_and(|limit| limit.given) && now.unsettled && !was.unsettled && !found.contains(&What::Posterior) {
+    if limit.is_some_and(|limit| limit.given)
+        && now.unsettled
+        && !was.unsettled
+        && !found.contains(&What::Posterior)
+    {
         found.push(What::Undecided);
     }
-    if gate.pvp.iter().any(|(confidence, _)| now.reaches(*confidence) && !was.reaches(*confidence)) {
+    if gate.pvp.iter().any(|(confidence, _)| now.reaches(*confidence) && !was.reaches(*confidence))
+    {
         found.push(What::Intersection);
     }
     found
@@ -380,7 +431,8 @@ impl Seen {
         let people = u64::from(people);
         self.people += people;
         self.certain += if now.certain.is_some() { people } else { 0 };
-        self.already += if was.certain.is_some() && was.certain == now.certain { people } else { 0 };
+        self.already +=
+            if was.certain.is_some() && was.certain == now.certain { people } else { 0 };
         self.fewest = self.fewest.min(now.candidates);
         if now.strongest.1 > self.strongest.0 {
             self.strongest = (now.strongest.1, now.strongest.2);
@@ -393,7 +445,8 @@ impl Seen {
         }
     }
 
-    /// Adds up the randomized responses about a person: whether the new release makes them more than is allowed.
+    /// Adds up the randomized responses about a person: whether the new release makes them more
+    /// than is allowed.
     fn respond(&mut self, memory: &Memory, gate: &Gate, person: u32) -> bool {
         let releases = &self.adversary.releases;
         let new = releases[releases.len() - 1];
@@ -407,19 +460,32 @@ impl Seen {
     }
 
     /// Says which thresholds are broken.
-    fn verdict(&mut self, gate: &Gate, members: u64, reached: &[u64], undecided: u64, responses: u64) {
+    fn verdict(
+        &mut self,
+        gate: &Gate,
+        members: u64,
+        reached: &[u64],
+        undecided: u64,
+        responses: u64,
+    ) {
         if self.fewest == u64::MAX {
             self.fewest = 0;
         }
         let (who, newly) = (&self.adversary.name, self.newly);
         if self.too_many_certain(gate) {
-            let people = if newly == 1 { "one person's value".into() } else { format!("the values of {newly} people") };
+            let people = if newly == 1 {
+                "one person's value".into()
+            } else {
+                format!("the values of {newly} people")
+            };
             let (allowed, spent) = (gate.certain, self.spent);
             let earlier = match spent {
                 0 => String::new(),
                 _ => format!(" over the whole series, and earlier releases made {spent} certain"),
             };
-            self.broken.push(format!("{people} would be certain to {who}; at most {allowed} may be{earlier}"));
+            self.broken.push(format!(
+                "{people} would be certain to {who}; at most {allowed} may be{earlier}"
+            ));
         }
         if let Some(least) = gate.candidates.filter(|&least| self.worse.0 < least) {
             let fewest = self.worse.0;
@@ -427,7 +493,8 @@ impl Seen {
                 "as few as {fewest} values would be left possible of a person to {who}; at least {least} must be"
             ));
         }
-        if let Some(Limit { most, .. }) = self.limit.filter(|limit| limit.exceeded_by(self.worse.1)) {
+        if let Some(Limit { most, .. }) = self.limit.filter(|limit| limit.exceeded_by(self.worse.1))
+        {
             let (belief, by) = (self.worse.1, self.worse.2.map_or("", Panelist::name));
             self.broken.push(format!(
                 "{who} would believe in a person's value with {belief:.4} (`{by}`); at most {most} is allowed"
@@ -447,7 +514,8 @@ impl Seen {
             ));
         }
         if let Some(spent) = self.response.filter(|_| responses > 0) {
-            let people = if responses == 1 { "one person".into() } else { format!("{responses} people") };
+            let people =
+                if responses == 1 { "one person".into() } else { format!("{responses} people") };
             let most = gate.response_limit();
             self.broken.push(format!(
                 "randomized responses about {people} would add up to an ε of as much as {spent:.4} to {who}; at most {most} \
@@ -467,7 +535,8 @@ impl Seen {
         }
     }
 
-    /// Whether more people's values become certain than are left of the allowance of the whole series.
+    /// Whether more people's values become certain than are left of the allowance of the whole
+    /// series.
     fn too_many_certain(&self, gate: &Gate) -> bool {
         self.newly > 0 && self.newly.saturating_add(self.spent) > gate.certain
     }
@@ -477,16 +546,20 @@ impl Seen {
         match what {
             What::Certain => self.too_many_certain(gate),
             What::Candidates | What::Posterior | What::Undecided | What::Response => true,
-            What::Intersection => {
-                self.pvp.iter().zip(&gate.pvp).any(|((_, share), (_, most))| *share > most.to_f64() + ROUNDING)
-            }
+            What::Intersection => self
+                .pvp
+                .iter()
+                .zip(&gate.pvp)
+                .any(|((_, share), (_, most))| *share > most.to_f64() + ROUNDING),
         }
     }
 }
 
 /// What the new release tells about how quasi-identifiers and values go together.
 fn learnt_by_definetti(gate: &Gate, definetti: Option<&Strongest>, seen: &mut Seen) -> Vec<Breach> {
-    let Some(beliefs) = definetti.filter(|_| gate.panel.contains(&Panelist::DeFinetti)) else { return Vec::new() };
+    let Some(beliefs) = definetti.filter(|_| gate.panel.contains(&Panelist::DeFinetti)) else {
+        return Vec::new();
+    };
     let strongest = beliefs.iter().map(|b| b.1).fold(0.0, f64::max);
     if strongest > seen.strongest.0 {
         seen.strongest = (strongest, Some(Panelist::DeFinetti));
@@ -516,27 +589,41 @@ fn learnt_by_definetti(gate: &Gate, definetti: Option<&Strongest>, seen: &mut Se
     found
 }
 
-/// What follows from these releases. Solving for beliefs may prove more to be impossible than flows do, where people who
-/// have to do with each other are many: it is done if anything was left undecided, or if beliefs are judged.
-fn learn(memory: &Memory, gate: &Gate, releases: &[usize], beliefs: bool) -> Result<Learnt, Problem> {
+/// What follows from these releases. Solving for beliefs may prove more to be impossible than flows
+/// do, where people who have to do with each other are many: it is done if anything was left
+/// undecided, or if beliefs are judged.
+fn learn(
+    memory: &Memory,
+    gate: &Gate,
+    releases: &[usize],
+    beliefs: bool,
+    watch: &Watch<'_>,
+) -> Result<Learnt, Failure> {
     let crowd = memory.crowd(releases);
     let evidence = memory.evidence(&crowd, releases);
     let wrong = |c| contradiction(memory, releases, &crowd, &evidence, &c);
     let limit = gate.limit(&memory.attribute);
     let wants = |panelist| beliefs && limit.is_some() && gate.panel.contains(&panelist);
-    let first = forced(&evidence).map_err(wrong)?;
-    let (forced, beliefs) =
-        if wants(Panelist::MaximumEntropy) || beliefs && (1..=SOLVED).contains(&first.undecided.len()) {
-            let Inference { forced, beliefs } = infer(&evidence, WORK, &|_, _| ()).map_err(wrong)?;
-            (forced, Some(beliefs))
-        } else {
-            (first, None)
-        };
+    let ask = |_, _| watch.go_on();
+    watch.go_on();
+    let first = forced_unless(&evidence, watch).map_err(wrong)?;
+    watch.check()?;
+    let (forced, beliefs) = if wants(Panelist::MaximumEntropy)
+        || beliefs && (1..=SOLVED).contains(&first.undecided.len())
+    {
+        let Inference { forced, beliefs } = infer(&evidence, WORK, &ask).map_err(wrong)?;
+        (forced, Some(beliefs))
+    } else {
+        (first, None)
+    };
     let counted = wants(Panelist::Worlds).then(|| {
         let options = Options { budget: 0, ..Options::default() };
-        worlds(&evidence, &forced.possible, &options, &|_, _| true)
+        worlds(&evidence, &forced.possible, &options, &ask)
     });
-    let worlds = counted.transpose().map_err(|e| Problem::new(format!("worlds could not be counted: {e}")))?;
+    watch.check()?;
+    let worlds = counted.transpose().map_err(|e| {
+        Failure::refused("not-counted", format!("worlds could not be counted: {e}"))
+    })?;
     let believed = |o: &u32| beliefs.as_ref().is_none_or(|b| b.probability[*o as usize] >= NOTHING);
     let doubtful = forced.undecided.iter().copied().filter(|o| !believed(o)).collect();
     Ok(Learnt { crowd, evidence, forced, beliefs, worlds, doubtful })
@@ -563,18 +650,22 @@ impl Learnt {
         rows.refines(&before.candidates(rows, kind_before), &self.candidates(rows, kind))
     }
 
-    /// What is known where values stand for several, or only some are secret: those that are not are one value.
+    /// What is known where values stand for several, or only some are secret: those that are not
+    /// are one value.
     fn known_of_rows(&self, rows: &Rows, gate: &Gate, kind: u32) -> Known {
         let possible = self.candidates(rows, kind);
-        let (secret, others): (Vec<u32>, Vec<u32>) = possible.iter().partition(|v| rows.is_secret(**v));
+        let (secret, others): (Vec<u32>, Vec<u32>) =
+            possible.iter().partition(|v| rows.is_secret(**v));
         let Some(&first) = secret.first() else { return Known::default() };
         let candidates = secret.len() as u64 + u64::from(!others.is_empty());
         let unknown = self.possible(kind).contains(&Outcome::UNKNOWN);
         let certain = (candidates == 1 && !unknown).then_some(first);
-        let allowed = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
+        let allowed =
+            self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
         let intersection = rows.candidates(allowed.filter(|v| *v != Outcome::UNKNOWN)).len() as u64;
         let unsettled = self.is_unsettled(gate, kind);
-        let mut known = Known { candidates, certain, intersection, strongest: (first, 0.0, None), unsettled };
+        let mut known =
+            Known { candidates, certain, intersection, strongest: (first, 0.0, None), unsettled };
         for &panelist in &gate.panel {
             let beliefs = match panelist {
                 Panelist::Intersection => vec![(first, 1.0 / intersection as f64)],
@@ -589,7 +680,8 @@ impl Learnt {
                 Panelist::DeFinetti => continue,
             };
             let secret = beliefs.into_iter().filter(|(v, _)| rows.is_secret(*v));
-            if let Some((value, p)) = secret.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, p)| *p > known.strongest.1)
+            if let Some((value, p)) =
+                secret.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, p)| *p > known.strongest.1)
             {
                 known.strongest = (value, p, Some(panelist));
             }
@@ -601,7 +693,9 @@ impl Learnt {
     fn spread(&self, rows: &Rows, beliefs: impl Iterator<Item = (u32, f64)>) -> Vec<(u32, f64)> {
         let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
         for (value, p) in beliefs.filter(|(v, _)| *v != Outcome::UNKNOWN) {
-            rows.spread(value).into_iter().for_each(|(v, share)| *sums.entry(v).or_default() += p * share);
+            rows.spread(value)
+                .into_iter()
+                .for_each(|(v, share)| *sums.entry(v).or_default() += p * share);
         }
         sums.into_iter().collect()
     }
@@ -614,8 +708,10 @@ impl Learnt {
         let Some(first) = first.filter(|v| real(v) || more > 0) else { return Known::default() };
         let candidates = possible.iter().filter(|v| real(v)).count() as u64;
         let mut last = None;
-        let allowed = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
-        let intersection = allowed.filter(|v| real(v) && last.replace(*v) != Some(*v)).count() as u64;
+        let allowed =
+            self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
+        let intersection =
+            allowed.filter(|v| real(v) && last.replace(*v) != Some(*v)).count() as u64;
         let mut known = Known {
             candidates,
             certain: (more == 0).then_some(first),
@@ -634,9 +730,11 @@ impl Learnt {
 
     /// The values that count as possible for a kind, rising.
     fn possible(&self, kind: u32) -> Vec<u32> {
-        let possible = |o: &u32| self.forced.possible[*o as usize] && self.doubtful.binary_search(o).is_err();
+        let possible =
+            |o: &u32| self.forced.possible[*o as usize] && self.doubtful.binary_search(o).is_err();
         let values = self.evidence.outcomes_of(kind).filter(possible);
-        let mut values: Vec<u32> = values.map(|o| self.evidence.outcomes()[o as usize].value).collect();
+        let mut values: Vec<u32> =
+            values.map(|o| self.evidence.outcomes()[o as usize].value).collect();
         values.dedup();
         values
     }
@@ -644,9 +742,12 @@ impl Learnt {
     /// Whether the belief of maximum entropy about a kind is on the panel and did not settle.
     fn is_unsettled(&self, gate: &Gate, kind: u32) -> bool {
         let judged = gate.panel.contains(&Panelist::MaximumEntropy);
-        let unsettled = self.beliefs.as_ref().filter(|_| judged).map_or(&[][..], |b| &b.unsettled[..]);
+        let unsettled =
+            self.beliefs.as_ref().filter(|_| judged).map_or(&[][..], |b| &b.unsettled[..]);
         let outcomes = self.evidence.outcomes_of(kind);
-        unsettled.get(unsettled.partition_point(|&o| o < outcomes.start)).is_some_and(|o| outcomes.contains(o))
+        unsettled
+            .get(unsettled.partition_point(|&o| o < outcomes.start))
+            .is_some_and(|o| outcomes.contains(o))
     }
 
     /// The value that somebody on the panel believes in most.
@@ -657,11 +758,16 @@ impl Learnt {
         };
         match panelist {
             Panelist::Intersection => {
-                let outcomes = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
+                let outcomes = self
+                    .evidence
+                    .outcomes_of(kind)
+                    .map(|o| self.evidence.outcomes()[o as usize].value);
                 let first = outcomes.filter(|v| *v != Outcome::UNKNOWN).min()?;
                 Some((first, 1.0 / intersection.max(1) as f64))
             }
-            Panelist::MaximumEntropy => strongest(&mut self.beliefs.as_ref()?.values(&self.evidence, kind)),
+            Panelist::MaximumEntropy => {
+                strongest(&mut self.beliefs.as_ref()?.values(&self.evidence, kind))
+            }
             Panelist::Worlds => strongest(&mut self.shares(kind)?.into_iter()),
             Panelist::DeFinetti => None,
         }
@@ -676,7 +782,8 @@ impl Learnt {
         }
         let mut sums: Vec<(u32, f64)> = Vec::new();
         for o in outcomes {
-            let (value, p) = (self.evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
+            let (value, p) =
+                (self.evidence.outcomes()[o as usize].value, worlds.probability[o as usize]);
             match sums.last_mut() {
                 Some((v, sum)) if *v == value => *sum += p,
                 _ => sums.push((value, p)),
@@ -700,7 +807,8 @@ impl Learnt {
             });
         }
         if let Some(b) = self.beliefs.as_ref().filter(|b| !b.unsettled.is_empty()) {
-            let kinds = (0u32..).zip(&self.crowd.kinds).filter(|(kind, _)| self.is_unsettled(gate, *kind));
+            let kinds =
+                (0u32..).zip(&self.crowd.kinds).filter(|(kind, _)| self.is_unsettled(gate, *kind));
             let people: u64 = kinds.map(|(_, (people, _))| u64::from(*people)).sum();
             notes.push(format!(
                 "the maximum-entropy belief about {people} people did not settle within its limit of work; so far a count is \
@@ -720,7 +828,8 @@ impl Learnt {
 
     /// Names the people of breaches, which know their kinds.
     fn name(&self, breaches: &mut [Breach]) {
-        let mut wanted: HashMap<u32, Vec<u32>> = breaches.iter().map(|b| (b.kind, Vec::new())).collect();
+        let mut wanted: HashMap<u32, Vec<u32>> =
+            breaches.iter().map(|b| (b.kind, Vec::new())).collect();
         for (person, kind) in (0u32..).zip(&self.crowd.kind_of) {
             if let Some(people) = wanted.get_mut(kind) {
                 people.push(person);

@@ -11,11 +11,12 @@ pub struct Memory {
     pub attribute: String,
     /// Its values in any of the releases; their places are their codes. Empty if there are `rows`.
     pub values: Vec<String>,
-    /// What releases show besides exact values of this attribute alone: several columns of a row, values that stand for
-    /// several, or nothing that can be judged. Without it, the groups of all releases count codes of `values`.
+    /// What releases show besides exact values of this attribute alone: several columns of a row,
+    /// values that stand for several, or nothing that can be judged. Without it, the groups of all
+    /// releases count codes of `values`.
     pub rows: Option<Rows>,
-    /// Whether what the new release tells alone counts even if the policy has no gate: none of its models protects the
-    /// attribute.
+    /// Whether what the new release tells alone counts even if the policy has no gate: none of its
+    /// models protects the attribute.
     pub unprotected: bool,
     /// What the steward should know about what is judged.
     pub notes: Vec<String>,
@@ -42,12 +43,13 @@ pub struct Remembered {
     pub spots: Vec<Located>,
     /// Where everybody is: 0 for those who are not in it, otherwise 1 and the index of the spot.
     pub place: Vec<u32>,
-    /// Records that are nobody's of these people, and counterfeits: so many, in this group, surely or perhaps.
+    /// Records that are nobody's of these people, and counterfeits: so many, in this group, surely
+    /// or perhaps.
     pub strangers: Vec<(u32, Located)>,
     /// People whose value it made certain when it was published, by adversary.
     pub newly: Vec<(String, u64)>,
-    /// For columns of [`Rows`] that changed for somebody: everybody's version here. Releases say something about the same
-    /// value of a person only if they show the same version.
+    /// For columns of [`Rows`] that changed for somebody: everybody's version here. Releases say
+    /// something about the same value of a person only if they show the same version.
     pub versions: Vec<(usize, Vec<u32>)>,
     /// The ε of randomized response, if it shows the attribute so.
     pub response: Option<f64>,
@@ -78,21 +80,25 @@ pub struct Adversary {
 /// What everybody together is called.
 pub const EVERYBODY: &str = "everybody";
 
-/// Everybody who has the new release: each recipient, coalitions of up to so many of them, and all together. Those who
-/// have the same releases are named once.
+/// Everybody who has the new release: each recipient, coalitions of up to so many of them, and all
+/// together. Those who have the same releases are named once.
 pub fn adversaries(memory: &Memory, coalitions: usize, everybody: bool) -> Vec<Adversary> {
     let Some(new) = memory.releases.len().checked_sub(1) else { return Vec::new() };
-    let names: BTreeSet<&str> = memory.releases.iter().flat_map(|r| r.recipients.iter().map(String::as_str)).collect();
+    let names: BTreeSet<&str> =
+        memory.releases.iter().flat_map(|r| r.recipients.iter().map(String::as_str)).collect();
     let names: Vec<&str> = names.into_iter().collect();
     let everything: Vec<usize> = (0..=new).collect();
-    let mut found = vec![Adversary { name: EVERYBODY.into(), releases: everything, everybody: true }];
+    let mut found =
+        vec![Adversary { name: EVERYBODY.into(), releases: everything, everybody: true }];
     let mut coalition: Vec<usize> = Vec::new();
     let mut given = |members: &[usize]| {
         let has = |r: &Remembered| {
-            r.recipients.is_empty() || members.iter().any(|&m| r.recipients.iter().any(|name| name == names[m]))
+            r.recipients.is_empty()
+                || members.iter().any(|&m| r.recipients.iter().any(|name| name == names[m]))
         };
         let releases: Vec<usize> = (0..=new).filter(|&r| has(&memory.releases[r])).collect();
-        // Whoever has as much as everybody is judged with everybody, unless everybody is only told of.
+        // Whoever has as much as everybody is judged with everybody, unless everybody is only told
+        // of.
         let known = |a: &Adversary| a.releases == releases && (everybody || !a.everybody);
         if releases.last() != Some(&new) || found.iter().any(known) {
             return;
@@ -111,7 +117,13 @@ pub fn adversaries(memory: &Memory, coalitions: usize, everybody: bool) -> Vec<A
 }
 
 /// Calls `visit` with every choice of `size` of the first `n` numbers, from `from` on.
-fn combinations(n: usize, size: usize, from: usize, chosen: &mut Vec<usize>, visit: &mut impl FnMut(&[usize])) {
+fn combinations(
+    n: usize,
+    size: usize,
+    from: usize,
+    chosen: &mut Vec<usize>,
+    visit: &mut impl FnMut(&[usize]),
+) {
     if chosen.len() == size {
         return visit(chosen);
     }
@@ -132,11 +144,14 @@ pub(super) struct Crowd {
 }
 
 impl Memory {
-    /// People whose value was made certain to an adversary by the earlier releases that she has, when they were published.
-    /// Where a release was not judged for her, because she had the same releases as everybody, everybody's number counts.
+    /// People whose value was made certain to an adversary by the earlier releases that she has,
+    /// when they were published. Where a release was not judged for her, because she had the same
+    /// releases as everybody, everybody's number counts.
     pub(super) fn spent(&self, adversary: &Adversary) -> u64 {
         let told = |release: &Remembered| {
-            let by = |name: &str| release.newly.iter().find(|(who, _)| who == name).map(|(_, people)| *people);
+            let by = |name: &str| {
+                release.newly.iter().find(|(who, _)| who == name).map(|(_, people)| *people)
+            };
             by(&adversary.name).or_else(|| by(EVERYBODY)).unwrap_or(0)
         };
         let earlier = adversary.releases.split_last().map_or(&[][..], |(_, earlier)| earlier);
@@ -145,8 +160,10 @@ impl Memory {
 
     /// People who are alike in these releases.
     pub(super) fn crowd(&self, releases: &[usize]) -> Crowd {
-        let mut columns: Vec<&[u32]> = releases.iter().map(|&r| &self.releases[r].place[..]).collect();
-        let mut sizes: Vec<u64> = releases.iter().map(|&r| self.releases[r].spots.len() as u64 + 1).collect();
+        let mut columns: Vec<&[u32]> =
+            releases.iter().map(|&r| &self.releases[r].place[..]).collect();
+        let mut sizes: Vec<u64> =
+            releases.iter().map(|&r| self.releases[r].spots.len() as u64 + 1).collect();
         for (_, versions) in releases.iter().flat_map(|&r| &self.releases[r].versions) {
             columns.push(versions);
             sizes.push(u64::from(versions.iter().max().copied().unwrap_or(0)) + 1);
@@ -177,9 +194,11 @@ impl Memory {
         }
     }
 
-    /// The ε of randomized response that a person's releases among these add up to, and how many they are.
+    /// The ε of randomized response that a person's releases among these add up to, and how many
+    /// they are.
     pub(super) fn response(&self, person: u32, releases: &[usize]) -> (f64, u64) {
-        let spent = releases.iter().map(|&r| &self.releases[r]).filter(|r| r.place[person as usize] != 0);
+        let spent =
+            releases.iter().map(|&r| &self.releases[r]).filter(|r| r.place[person as usize] != 0);
         spent.filter_map(|r| r.response).fold((0.0, 0), |(sum, n), epsilon| (sum + epsilon, n + 1))
     }
 
@@ -197,8 +216,10 @@ impl Memory {
         if let Some(rows) = &self.rows {
             return rows.evidence(self, crowd, releases);
         }
-        let groups: Vec<Vec<Vec<(u32, u64)>>> = releases.iter().map(|&r| self.releases[r].groups.clone()).collect();
-        let kinds = crowd.kinds.iter().map(|&(people, person)| (people, self.located(person, releases)));
+        let groups: Vec<Vec<Vec<(u32, u64)>>> =
+            releases.iter().map(|&r| self.releases[r].groups.clone()).collect();
+        let kinds =
+            crowd.kinds.iter().map(|&(people, person)| (people, self.located(person, releases)));
         let strangers = releases.iter().enumerate().flat_map(|(i, &r)| {
             self.releases[r].strangers.iter().map(move |(people, place)| {
                 let mut located = vec![Located::absent(); releases.len()];

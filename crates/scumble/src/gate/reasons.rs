@@ -2,10 +2,11 @@
 
 use super::learn::{Breach, Learnt, What};
 use super::memory::{Crowd, Memory};
+use crate::failure::{Action, Failure, Remedy};
 use crate::inference::sentences::Names;
 use crate::inference::witness::{Claim, Explainer, Proof, Witness};
 use crate::inference::{Contradiction, Evidence, Located, Outcome, Reasons, Source};
-use crate::problem::Problem;
+use crate::progress::Watch;
 
 /// So many of the worst are looked at,
 const LOOKED_AT: usize = 50;
@@ -26,13 +27,23 @@ pub struct Reason {
 }
 
 impl Learnt {
-    /// Gives reasons for the worst, in full where they are short: a steward reads a few, and long ones take long to find.
-    pub(super) fn explain(&self, memory: &Memory, releases: &[usize], breaches: &mut [Breach]) {
-        let explainer = Explainer::within(&self.evidence, WORK);
-        let reasons = Reasons::new(&self.evidence, &self.forced);
+    /// Gives reasons for the worst, in full where they are short: a steward reads a few, and long
+    /// ones take long to find.
+    pub(super) fn explain(
+        &self,
+        memory: &Memory,
+        releases: &[usize],
+        breaches: &mut [Breach],
+        watch: &Watch<'_>,
+    ) {
+        let explainer = Explainer::within(&self.evidence, WORK).watched(watch);
+        let reasons = Reasons::new(&self.evidence, &self.forced).watched(watch);
         let mut found: Vec<(usize, usize, Claim, Vec<u32>)> = Vec::new();
         let of_kinds = breaches.iter().enumerate().filter(|(_, breach)| breach.kind != u32::MAX);
         for (at, breach) in of_kinds.take(LOOKED_AT) {
+            if !watch.go_on() {
+                return;
+            }
             let kind = breach.kind;
             let claim = match (breach.what, breach.value) {
                 (What::Certain, Some(value)) => Claim::Certain(value),
@@ -48,14 +59,21 @@ impl Learnt {
         found.sort_unstable_by_key(|(facts, at, ..)| (*facts, *at));
         let names = Naming { memory, releases, learnt: &self.crowd };
         for (i, (_, at, claim, facts)) in found.into_iter().enumerate() {
+            if !watch.go_on() {
+                return;
+            }
             let breach = &mut breaches[at];
             let told = i < EXPLAINED && facts.len() <= FACTS;
-            let witness = told.then(|| explainer.why(breach.kind, claim, Some(&facts)).ok()).flatten();
-            // Sentences about what people lack go by values; of rows, the facts and what follows are told.
             let witness =
-                witness.map(|w| if memory.rows.is_some() { Witness { proof: Proof::Exhaustion, ..w } } else { w });
+                told.then(|| explainer.why(breach.kind, claim, Some(&facts)).ok()).flatten();
+            // Sentences about what people lack go by values; of rows, the facts and what follows
+            // are told.
+            let witness = witness.map(|w| {
+                if memory.rows.is_some() { Witness { proof: Proof::Exhaustion, ..w } } else { w }
+            });
             let used = witness.as_ref().map_or(&facts, |w| &w.facts);
-            let contributing = self.contributing(memory, releases, used, self.crowd.kinds[breach.kind as usize].1);
+            let contributing =
+                self.contributing(memory, releases, used, self.crowd.kinds[breach.kind as usize].1);
             let sentences = match &witness {
                 Some(Witness { facts, .. }) if facts.is_empty() && memory.rows.is_some() => {
                     vec![
@@ -66,19 +84,32 @@ impl Learnt {
                 Some(witness) => explainer.sentences(witness, &names),
                 // Where a search or beliefs excluded something, no facts are at hand.
                 None if facts.is_empty() => vec!["no short reason was found".into()],
-                None => vec![format!("it follows from what was published in {} places together", facts.len() + 1)],
+                None => vec![format!(
+                    "it follows from what was published in {} places together",
+                    facts.len() + 1
+                )],
             };
             breach.reason = Some(Reason { sentences, releases: contributing });
         }
     }
 
-    /// The releases that an inference rests on: those of its facts; those in which the person is herself; and those that say
-    /// of somebody else in the group of a fact that she does not have its value.
-    fn contributing(&self, memory: &Memory, releases: &[usize], facts: &[u32], person: u32) -> Vec<usize> {
+    /// The releases that an inference rests on: those of its facts; those in which the person is
+    /// herself; and those that say of somebody else in the group of a fact that she does not have
+    /// its value.
+    fn contributing(
+        &self,
+        memory: &Memory,
+        releases: &[usize],
+        facts: &[u32],
+        person: u32,
+    ) -> Vec<usize> {
         let is_in = |r: usize, person: usize| memory.releases[r].place[person] != 0;
-        let mut told: Vec<usize> = releases.iter().copied().filter(|&r| is_in(r, person as usize)).collect();
+        let mut told: Vec<usize> =
+            releases.iter().copied().filter(|&r| is_in(r, person as usize)).collect();
         for fact in facts {
-            let Source::Published { release, group, value } = self.evidence.facts()[*fact as usize].source else {
+            let Source::Published { release, group, value } =
+                self.evidence.facts()[*fact as usize].source
+            else {
                 continue;
             };
             let here = &memory.releases[releases[release as usize]];
@@ -90,7 +121,8 @@ impl Learnt {
             for other in (0..memory.people).filter(inside) {
                 let lacks = |r: &usize| {
                     let there = &memory.releases[*r];
-                    let spot = there.place[other].checked_sub(1).map(|spot| &there.spots[spot as usize]);
+                    let spot =
+                        there.place[other].checked_sub(1).map(|spot| &there.spots[spot as usize]);
                     let fits = |v: u32| match &memory.rows {
                         Some(rows) => rows.agree((releases[release as usize], value), (*r, v)),
                         None => v == value,
@@ -109,7 +141,8 @@ impl Learnt {
     /// A value that the releases allow each by itself, and not together.
     fn excluded(&self, kind: u32) -> Option<u32> {
         let possible: Vec<u32> = self.forced.values(&self.evidence, kind).collect();
-        let allowed = self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
+        let allowed =
+            self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
         allowed.filter(|v| *v != Outcome::UNKNOWN).find(|v| !possible.contains(v))
     }
 }
@@ -121,15 +154,23 @@ pub(super) fn contradiction(
     crowd: &Crowd,
     evidence: &Evidence,
     Contradiction { facts, .. }: &Contradiction,
-) -> Problem {
+) -> Failure {
     let explainer = Explainer::within(evidence, 20 * WORK);
     let names = Naming { memory, releases, learnt: crowd };
     let witness = explainer.contradiction((!facts.is_empty()).then_some(facts));
     let why = witness.map(|w| explainer.sentences(&w, &names).join("\n  "));
     let why = why.unwrap_or_else(|_| "no short reason was found".into());
-    Problem::new(format!("what the ledger holds contradicts itself:\n  {why}")).hint(
-        "a release that was added from elsewhere may be about other people: look at it with `scumble ledger show`, \
-         or take it back with `scumble ledger withdraw`",
+    Failure::data(
+        "ledger-contradiction",
+        format!("what the ledger holds contradicts itself:\n  {why}"),
+    )
+    .remedy(
+        Remedy::words(
+            "a release that was added from elsewhere may be about other people: look at it with ",
+        )
+        .and_run(Action::ShowLedger)
+        .then(", or take it back with ")
+        .and_run(Action::WithdrawRelease),
     )
 }
 
@@ -145,10 +186,16 @@ impl Names for Naming<'_> {
         if kind as usize >= self.learnt.kinds.len() {
             // With rows, also what is known of people apart from the attribute.
             let nobody = self.memory.rows.is_none();
-            return if nobody { "a record that is nobody's we know".into() } else { "somebody".into() };
+            return if nobody {
+                "a record that is nobody's we know".into()
+            } else {
+                "somebody".into()
+            };
         }
         let mut alike = (0u32..).zip(&self.learnt.kind_of).filter(|(_, k)| **k == kind);
-        alike.nth(number as usize).map_or_else(|| "somebody".into(), |(person, _)| (self.memory.name)(person))
+        alike
+            .nth(number as usize)
+            .map_or_else(|| "somebody".into(), |(person, _)| (self.memory.name)(person))
     }
 
     fn value(&self, value: u32) -> String {

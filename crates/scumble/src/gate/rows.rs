@@ -1,17 +1,19 @@
 //! What releases show of several columns of one person's row together.
 //!
-//! A release that shows `disease` and `cost` says more than both by themselves: it shows rows. What a later release says about
-//! `cost` then also tells something about `disease`. Every release is a statement about some parts of a row: how often each
-//! combination of [`Cell`]s occurs in each group. A cell is the set of true values that a published value may stand for, so a
-//! rounded or top-coded value, a generalized label and the value itself can be put together.
+//! A release that shows `disease` and `cost` says more than both by themselves: it shows rows. What
+//! a later release says about `cost` then also tells something about `disease`. Every release is a
+//! statement about some parts of a row: how often each combination of [`Cell`]s occurs in each
+//! group. A cell is the set of true values that a published value may stand for, so a rounded or
+//! top-coded value, a generalized label and the value itself can be put together.
 //!
-//! [`Rows`] turns such statements into [`Evidence`] about one column. A person's outcome is a choice of one row for each
-//! release that she is in, such that rows agree in every column that they share. Columns that no row of hers connects are
-//! dealt with apart from each other, as if they were those of different people: the facts about them have nothing in common.
+//! [`Rows`] turns such statements into [`Evidence`] about one column. A person's outcome is a
+//! choice of one row for each release that she is in, such that rows agree in every column that
+//! they share. Columns that no row of hers connects are dealt with apart from each other, as if
+//! they were those of different people: the facts about them have nothing in common.
 
 use super::memory::{Crowd, Memory};
 use crate::inference::{Evidence, Fact, Located, Outcome, Source};
-use crate::scale::Decimal;
+use crate::scale::{Decimal, iso_date, parse_date};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard};
@@ -25,6 +27,11 @@ pub enum Cell {
     Value(String),
     /// It is a number in this range, ends included; a missing end is open.
     Between(Option<Decimal>, Option<Decimal>),
+    /// It is a number from the first on and below the second; a missing end is open. A cell of a
+    /// scale is that, however many decimals the true values have.
+    Numbers(Option<Decimal>, Option<Decimal>),
+    /// It is a date from the first day on and before the second, in days since 1970.
+    Days(i64, i64),
     /// It is one of these.
     Among(Vec<String>),
     /// It is none of those that the same release shows in the column.
@@ -38,8 +45,8 @@ pub struct Part {
     pub column: usize,
     /// What each of the published values says.
     pub cells: Vec<Cell>,
-    /// Whether published values are labels of a taxonomy. All values below a label stay possible, each by itself; a
-    /// value that was rounded or coded counts as one value.
+    /// Whether published values are labels of a taxonomy. All values below a label stay possible,
+    /// each by itself; a value that was rounded or coded counts as one value.
     pub generalized: bool,
 }
 
@@ -72,12 +79,13 @@ pub struct Rows {
 pub type Counted = Vec<Vec<(u32, u64)>>;
 
 impl Rows {
-    /// Puts statements together to judge a column. `secret` are the values of it that are protected; all, if there is no list.
-    /// Also returns for each release the codes of the rows by group, for [`super::Remembered::groups`].
+    /// Puts statements together to judge a column. `secret` are the values of it that are
+    /// protected, each in one of the cells; all, if there is no list. Also returns for each release the codes of the rows by
+    /// group, for [`super::Remembered::groups`].
     pub fn new(
         columns: usize,
         judged: usize,
-        secret: Option<&[String]>,
+        secret: Option<&[Cell]>,
         statements: &[Statement],
     ) -> (Rows, Vec<Counted>) {
         let mut sets = Sets::default();
@@ -92,7 +100,7 @@ impl Rows {
             shown: Vec::new(),
             cells: Vec::new(),
             names: Vec::new(),
-            secret: secret.map(|texts| domains[judged].marked(texts, sets.atoms.len())),
+            secret: secret.map(|cells| domains[judged].marked(cells, sets.atoms.len())),
             sets: Mutex::new(Sets::default()),
         };
         let groups = statements.iter().map(|s| rows.add(s, &domains, &mut sets)).collect();
@@ -102,14 +110,16 @@ impl Rows {
 
     fn add(&mut self, statement: &Statement, domains: &[Domain], sets: &mut Sets) -> Counted {
         self.shown.push(statement.parts.iter().map(|p| p.column).collect());
-        let of_part: Vec<Vec<u32>> = statement.parts.iter().map(|p| domains[p.column].sets(p, sets)).collect();
+        let of_part: Vec<Vec<u32>> =
+            statement.parts.iter().map(|p| domains[p.column].sets(p, sets)).collect();
         if of_part.iter().flatten().all(|&set| set == ANY) {
             return vec![Vec::new(); statement.groups.len()];
         }
         let mut codes: HashMap<Vec<u32>, u32> = HashMap::new();
         let mut code_of = Vec::with_capacity(statement.rows.len());
         for row in &statement.rows {
-            let cell: Vec<u32> = row.iter().zip(&of_part).map(|(&value, sets)| sets[value as usize]).collect();
+            let cell: Vec<u32> =
+                row.iter().zip(&of_part).map(|(&value, sets)| sets[value as usize]).collect();
             code_of.push(*codes.entry(cell).or_insert_with_key(|cell| {
                 let names: Vec<String> = cell.iter().map(|&set| sets.name(set)).collect();
                 self.names.push(names.join(" · "));
@@ -118,7 +128,8 @@ impl Rows {
             }));
         }
         let group = |rows: &Vec<(u32, u64)>| {
-            let mut counts: Vec<(u32, u64)> = rows.iter().map(|&(row, n)| (code_of[row as usize], n)).collect();
+            let mut counts: Vec<(u32, u64)> =
+                rows.iter().map(|&(row, n)| (code_of[row as usize], n)).collect();
             counts.sort_unstable();
             counts.dedup_by(|next, kept| {
                 let same = next.0 == kept.0;
@@ -153,15 +164,16 @@ impl Rows {
         value - self.names.len() as u32
     }
 
-    /// The values that are told apart: one that was published as it is, rounded or coded counts once, and a label as every
-    /// value below it. Each with its share of what is said of the first.
+    /// The values that are told apart: one that was published as it is, rounded or coded counts
+    /// once, and a label as every value below it. Each with its share of what is said of the first.
     pub(super) fn spread(&self, value: u32) -> Vec<(u32, f64)> {
         let mut sets = self.sets();
         let set = self.set_of(value);
         if sets.list[set as usize].1 {
             return vec![(value, 1.0)];
         }
-        let atoms: Vec<u32> = sets.list[set as usize].0.iter().flat_map(|&(first, last)| first..=last).collect();
+        let atoms: Vec<u32> =
+            sets.list[set as usize].0.iter().flat_map(|&(first, last)| first..=last).collect();
         let share = 1.0 / atoms.len() as f64;
         atoms.into_iter().map(|atom| (self.names.len() as u32 + sets.single(atom), share)).collect()
     }
@@ -179,13 +191,16 @@ impl Rows {
         let Some(secret) = &self.secret else { return true };
         let sets = self.sets();
         let ranges = &sets.list[self.set_of(value) as usize].0;
-        ranges.iter().all(|&(first, last)| secret[first as usize..=last as usize].iter().all(|s| *s))
+        ranges
+            .iter()
+            .all(|&(first, last)| secret[first as usize..=last as usize].iter().all(|s| *s))
     }
 
     /// Whether one of the values of `now` says strictly more than one of `was`.
     pub(super) fn refines(&self, was: &[u32], now: &[u32]) -> bool {
         let mut sets = self.sets();
-        let pairs = now.iter().flat_map(|n| was.iter().map(move |w| (self.set_of(*n), self.set_of(*w))));
+        let pairs =
+            now.iter().flat_map(|n| was.iter().map(move |w| (self.set_of(*n), self.set_of(*w))));
         pairs.filter(|(n, w)| n != w).any(|(n, w)| sets.same_atoms_within(n, w))
     }
 
@@ -200,8 +215,8 @@ impl Rows {
         })
     }
 
-    /// What these releases say about the judged column: the kinds of the crowd, then everybody and everything else that is
-    /// counted.
+    /// What these releases say about the judged column: the kinds of the crowd, then everybody and
+    /// everything else that is counted.
     pub(super) fn evidence(&self, memory: &Memory, crowd: &Crowd, releases: &[usize]) -> Evidence {
         let (mut facts, mut firsts) = (Vec::new(), Vec::new());
         for (release, &r) in (0u32..).zip(releases) {
@@ -226,7 +241,12 @@ impl Rows {
                     let remembered = &memory.releases[r];
                     let spot = remembered.place[person as usize].checked_sub(1)?;
                     let slots = remembered.slots(&self.shown[r], person, self.columns);
-                    Some(Placed { groups: &remembered.groups, firsts, spot: &remembered.spots[spot as usize], slots })
+                    Some(Placed {
+                        groups: &remembered.groups,
+                        firsts,
+                        spot: &remembered.spots[spot as usize],
+                        slots,
+                    })
                 })
                 .collect();
             let mut mine = None;
@@ -242,8 +262,10 @@ impl Rows {
         }
         for (&r, firsts) in releases.iter().zip(&firsts) {
             let remembered = &memory.releases[r];
-            for (people, spot) in
-                remembered.strangers.iter().filter(|_| remembered.groups.iter().any(|g| !g.is_empty()))
+            for (people, spot) in remembered
+                .strangers
+                .iter()
+                .filter(|_| remembered.groups.iter().any(|g| !g.is_empty()))
             {
                 let slots = self.shown[r].clone();
                 let alone = [&Placed { groups: &remembered.groups, firsts, spot, slots }];
@@ -253,7 +275,8 @@ impl Rows {
         Evidence::of(facts, kinds.into_iter().chain(others))
     }
 
-    /// The choices of rows that agree: the value of the judged column, and the facts that count them.
+    /// The choices of rows that agree: the value of the judged column, and the facts that count
+    /// them.
     fn outcomes(&self, together: &[&Placed<'_>], sets: &mut Sets) -> Outcomes {
         let mut found: Vec<(State, Vec<u32>)> = vec![(State::new(), Vec::new())];
         for placed in together {
@@ -265,7 +288,11 @@ impl Rows {
                 for &group in &placed.spot.groups {
                     let first = placed.firsts[group as usize];
                     for (fact, &(cell, _)) in (first..).zip(&placed.groups[group as usize]) {
-                        let row = placed.slots.iter().copied().zip(self.cells[cell as usize].iter().copied());
+                        let row = placed
+                            .slots
+                            .iter()
+                            .copied()
+                            .zip(self.cells[cell as usize].iter().copied());
                         if let Some(state) = joined(state, row, sets) {
                             next.push((state, facts.iter().copied().chain([fact]).collect()));
                         }
@@ -291,7 +318,8 @@ impl Rows {
 /// Values of the judged column with the facts that count them, in order.
 type Outcomes = Vec<(u32, Vec<u32>)>;
 
-/// What is known of a row: sets by slot, rising. A slot is a column, or what it was before it changed.
+/// What is known of a row: sets by slot, rising. A slot is a column, or what it was before it
+/// changed.
 type State = Vec<(usize, u32)>;
 
 /// Where a person is in a release.
@@ -304,7 +332,8 @@ struct Placed<'a> {
     slots: Vec<usize>,
 }
 
-/// Releases that share a slot, directly or through others, in an order in which each shares one with those before it.
+/// Releases that share a slot, directly or through others, in an order in which each shares one
+/// with those before it.
 fn connected<'a, 'b>(placed: &'b [Placed<'a>]) -> Vec<Vec<&'b Placed<'a>>> {
     let mut left: Vec<&Placed<'_>> = placed.iter().collect();
     // Wide rows first: they leave the fewest combinations.
@@ -324,7 +353,11 @@ fn connected<'a, 'b>(placed: &'b [Placed<'a>]) -> Vec<Vec<&'b Placed<'a>>> {
 }
 
 /// What is known with one more row; nothing if it does not agree.
-fn joined(state: &State, row: impl Iterator<Item = (usize, u32)>, sets: &mut Sets) -> Option<State> {
+fn joined(
+    state: &State,
+    row: impl Iterator<Item = (usize, u32)>,
+    sets: &mut Sets,
+) -> Option<State> {
     let mut state = state.clone();
     for (slot, set) in row.filter(|(_, set)| *set != ANY) {
         match state.binary_search_by_key(&slot, |s| s.0) {
@@ -341,7 +374,8 @@ const ANY: u32 = 0;
 /// Ranges of atoms, rising and apart, and whether they count as one value.
 type Set = (Vec<(u32, u32)>, bool);
 
-/// Sets of atoms of all columns, each once. An atom is a value, or all values that no cell tells apart.
+/// Sets of atoms of all columns, each once. An atom is a value, or all values that no cell tells
+/// apart.
 #[derive(Default)]
 struct Sets {
     atoms: Vec<String>,
@@ -427,6 +461,36 @@ fn meet(left: &[(u32, u32)], right: &[(u32, u32)]) -> Vec<(u32, u32)> {
     found
 }
 
+/// Numbers, or days, from one to another; a missing end is open.
+struct Range {
+    from: Option<Decimal>,
+    to: Option<Decimal>,
+    /// Whether the upper end belongs to it.
+    closed: bool,
+}
+
+impl Range {
+    /// The range of a cell, if it is one of the column's: of days in a column of dates, of numbers
+    /// otherwise. A column cannot be both, and what one calls numbers says nothing about dates.
+    fn of(cell: &Cell, dates: bool) -> Option<Range> {
+        let day = |day: i64| Some(Decimal { mantissa: day, decimals: 0 });
+        match *cell {
+            Cell::Between(from, to) if !dates => Some(Range { from, to, closed: true }),
+            Cell::Numbers(from, to) if !dates => Some(Range { from, to, closed: false }),
+            Cell::Days(from, to) if dates => {
+                Some(Range { from: day(from), to: day(to), closed: false })
+            }
+            _ => None,
+        }
+    }
+
+    /// Where it begins, and where what is above it begins, in units of 10^-decimals.
+    fn cuts(&self, decimals: u32) -> (Option<i64>, Option<i64>) {
+        let to = self.to.and_then(|d| d.units(decimals)?.checked_add(i64::from(self.closed)));
+        (self.from.and_then(|d| d.units(decimals)), to)
+    }
+}
+
 /// The atoms of a column.
 struct Domain {
     first: u32,
@@ -435,38 +499,50 @@ struct Domain {
     /// Where numbers begin to be told apart, rising: the number and the first atom from there on.
     cuts: Vec<(i64, u32)>,
     decimals: u32,
+    /// Whether they are days.
+    dates: bool,
     /// The first atom past the numbers.
     numbers_end: u32,
 }
 
 impl Domain {
-    fn new<'a>(parts: impl Iterator<Item = &'a Part>, more: Option<&[String]>, sets: &mut Sets) -> Domain {
+    fn new<'a>(
+        parts: impl Iterator<Item = &'a Part>,
+        more: Option<&'a [Cell]>,
+        sets: &mut Sets,
+    ) -> Domain {
         let first = sets.atoms.len() as u32;
         let mut texts: BTreeSet<&str> = BTreeSet::new();
-        let mut ranges: Vec<(Option<Decimal>, Option<Decimal>)> = Vec::new();
+        let mut ranges: Vec<Range> = Vec::new();
         let (mut column, mut decimals) = (0, 0);
+        let mut cells: Vec<&Cell> = Vec::new();
         for part in parts {
             column = part.column;
-            for cell in &part.cells {
-                match cell {
-                    Cell::Value(text) => drop(texts.insert(text)),
-                    Cell::Among(all) => texts.extend(all.iter().map(String::as_str)),
-                    Cell::Between(low, high) => ranges.push((*low, *high)),
-                    Cell::Anything | Cell::Rest => {}
-                }
+            cells.extend(&part.cells);
+        }
+        cells.extend(more.unwrap_or(&[]));
+        let dates = cells.iter().any(|cell| matches!(cell, Cell::Days(..)));
+        for cell in cells {
+            match cell {
+                Cell::Value(text) => drop(texts.insert(text)),
+                Cell::Among(all) => texts.extend(all.iter().map(String::as_str)),
+                _ => ranges.extend(Range::of(cell, dates)),
             }
         }
-        texts.extend(more.unwrap_or(&[]).iter().map(String::as_str));
-        let numbers = |d: &Decimal| d.decimals;
-        let parsed: Vec<(&str, Option<Decimal>)> = texts.iter().map(|t| (*t, Decimal::parse(t))).collect();
+        let place = |text: &str| match dates {
+            true => parse_date(text).map(|day| Decimal { mantissa: day, decimals: 0 }),
+            false => Decimal::parse(text),
+        };
+        let parsed: Vec<(&str, Option<Decimal>)> = texts.iter().map(|t| (*t, place(t))).collect();
         let mut cuts: BTreeSet<i64> = BTreeSet::new();
         let mut numeric: Vec<(i64, &str)> = Vec::new();
         if !ranges.is_empty() {
-            let bounds = ranges.iter().flat_map(|(low, high)| [low, high]).flatten();
-            decimals = parsed.iter().filter_map(|(_, d)| d.as_ref()).chain(bounds).map(numbers).max().unwrap_or(0);
-            for &(low, high) in &ranges {
-                cuts.extend(low.and_then(|d| d.units(decimals)));
-                cuts.extend(high.and_then(|d| d.units(decimals)?.checked_add(1)));
+            let bounds = ranges.iter().flat_map(|range| [&range.from, &range.to]).flatten();
+            let numbers = parsed.iter().filter_map(|(_, d)| d.as_ref());
+            decimals = numbers.chain(bounds).map(|d| d.decimals).max().unwrap_or(0);
+            for range in &ranges {
+                let (from, below) = range.cuts(decimals);
+                cuts.extend(from.into_iter().chain(below));
             }
             for (text, d) in &parsed {
                 let Some(at) = d.and_then(|d| d.units(decimals)) else { continue };
@@ -476,10 +552,25 @@ impl Domain {
             }
             numeric.sort_unstable();
         }
-        let mut domain = Domain { first, end: 0, texts: HashMap::new(), cuts: Vec::new(), decimals, numbers_end: 0 };
+        let mut domain = Domain {
+            first,
+            end: 0,
+            texts: HashMap::new(),
+            cuts: Vec::new(),
+            decimals,
+            dates,
+            numbers_end: 0,
+        };
         if !ranges.is_empty() {
             let lowest = cuts.first().copied().unwrap_or(0);
-            sets.atoms.push(format!("less than {}", Decimal::show(lowest, decimals)));
+            let show = |cut: i64| match dates {
+                true => iso_date(cut),
+                false => Decimal::show(cut, decimals),
+            };
+            sets.atoms.push(match dates {
+                true => format!("before {}", show(lowest)),
+                false => format!("less than {}", show(lowest)),
+            });
             let mut texts_at = numeric.iter().peekable();
             for (&cut, next) in cuts.iter().zip(cuts.iter().skip(1).map(Some).chain([None])) {
                 domain.cuts.push((cut, sets.atoms.len() as u32));
@@ -489,9 +580,14 @@ impl Domain {
                     named = true;
                 }
                 if !named {
-                    let from = Decimal::show(cut, decimals);
+                    let from = show(cut);
                     sets.atoms.push(match next {
-                        Some(next) => format!("a number from {from} to below {}", Decimal::show(*next, decimals)),
+                        Some(next) if *next == cut + 1 => from,
+                        Some(next) if dates => {
+                            format!("a date from {from} to before {}", show(*next))
+                        }
+                        Some(next) => format!("a number from {from} to below {}", show(*next)),
+                        None if dates => format!("{from} or later"),
                         None => format!("{from} or more"),
                     });
                 }
@@ -515,16 +611,19 @@ impl Domain {
         sets.texts.insert((column, text.to_owned()), atom);
     }
 
-    /// Which atoms have one of these texts, out of so many.
-    fn marked(&self, texts: &[String], atoms: usize) -> Vec<bool> {
+    /// Which atoms are in one of these cells, out of so many.
+    fn marked(&self, cells: &[Cell], atoms: usize) -> Vec<bool> {
         let mut marked = vec![false; atoms];
-        texts.iter().filter_map(|t| self.texts.get(t)).for_each(|&atom| marked[atom as usize] = true);
+        for (first, last) in cells.iter().flat_map(|cell| self.ranges(cell)) {
+            marked[first as usize..=last as usize].fill(true);
+        }
         marked
     }
 
     /// The set of each cell of a part.
     fn sets(&self, part: &Part, sets: &mut Sets) -> Vec<u32> {
-        let ranges: Vec<Vec<(u32, u32)>> = part.cells.iter().map(|cell| self.ranges(cell)).collect();
+        let ranges: Vec<Vec<(u32, u32)>> =
+            part.cells.iter().map(|cell| self.ranges(cell)).collect();
         let mut taken: Vec<(u32, u32)> = ranges.iter().flatten().copied().collect();
         taken.sort_unstable();
         let set = |(cell, ranges): (&Cell, Vec<(u32, u32)>)| match cell {
@@ -540,19 +639,25 @@ impl Domain {
     fn ranges(&self, cell: &Cell) -> Vec<(u32, u32)> {
         match cell {
             Cell::Anything | Cell::Rest => Vec::new(),
-            Cell::Value(text) => self.texts.get(text).map(|&atom| (atom, atom)).into_iter().collect(),
+            Cell::Value(text) => {
+                self.texts.get(text).map(|&atom| (atom, atom)).into_iter().collect()
+            }
             Cell::Among(texts) => {
-                let mut atoms: Vec<u32> = texts.iter().filter_map(|t| self.texts.get(t)).copied().collect();
+                let mut atoms: Vec<u32> =
+                    texts.iter().filter_map(|t| self.texts.get(t)).copied().collect();
                 atoms.sort_unstable();
                 atoms.dedup();
                 atoms.chunk_by(|a, b| a + 1 == *b).map(|run| (run[0], run[run.len() - 1])).collect()
             }
-            Cell::Between(low, high) => {
-                let cut = |at: i64| self.cuts.binary_search_by_key(&at, |c| c.0).ok().map(|i| self.cuts[i].1);
-                let low = low.and_then(|d| cut(d.units(self.decimals)?)).unwrap_or(self.first);
-                let after = high.and_then(|d| cut(d.units(self.decimals)?.checked_add(1)?));
-                let after = after.unwrap_or(self.numbers_end);
-                if low < after { vec![(low, after - 1)] } else { Vec::new() }
+            Cell::Between(..) | Cell::Numbers(..) | Cell::Days(..) => {
+                let Some(range) = Range::of(cell, self.dates) else { return Vec::new() };
+                let (from, below) = range.cuts(self.decimals);
+                let atom = |at: i64| {
+                    self.cuts.binary_search_by_key(&at, |c| c.0).ok().map(|i| self.cuts[i].1)
+                };
+                let first = from.and_then(atom).unwrap_or(self.first);
+                let after = below.and_then(atom).unwrap_or(self.numbers_end);
+                if first < after { vec![(first, after - 1)] } else { Vec::new() }
             }
         }
     }

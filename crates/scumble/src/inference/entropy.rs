@@ -1,10 +1,12 @@
-//! The maximum-entropy belief: of all beliefs that meet every published count, the one that assumes least.
+//! The maximum-entropy belief: of all beliefs that meet every published count, the one that assumes
+//! least.
 //!
-//! It treats people as independent of each other given the counts, so it is not the share of consistent worlds
-//! ([`super::worlds`]) and may understate what is known.
+//! It treats people as independent of each other given the counts, so it is not the share of
+//! consistent worlds ([`super::worlds`]) and may understate what is known.
 //!
-//! The work is limited, and the limit is shared by parts in proportion to their size, so that the answer does not depend on
-//! the machine. Where a part does not settle within it, its belief so far stands, and is said not to have settled.
+//! The work is limited, and the limit is shared by parts in proportion to their size, so that the
+//! answer does not depend on the machine. Where a part does not settle within it, its belief so far
+//! stands, and is said not to have settled.
 
 mod newton;
 mod part;
@@ -12,9 +14,9 @@ mod recession;
 
 use super::effort::Effort;
 use super::evidence::{Component, Evidence};
+use crate::progress::{Progress, Watch};
 use part::Part;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Parts with at least so many outcomes are solved one after another, each on all cores.
 const LARGE: usize = 50_000;
@@ -30,8 +32,8 @@ const SETTLED: f64 = 1e-6;
 pub struct Beliefs {
     /// Outcome by outcome; zero for what is impossible.
     pub probability: Vec<f64>,
-    /// Fact by fact: the logarithm of the factor that it gives to the outcomes that it counts; zero where only settled
-    /// people are counted.
+    /// Fact by fact: the logarithm of the factor that it gives to the outcomes that it counts; zero
+    /// where only settled people are counted.
     pub multiplier: Vec<f64>,
     /// Sum over all people of the entropy of their outcomes, in nats.
     pub entropy: f64,
@@ -43,27 +45,33 @@ pub struct Beliefs {
     pub parts: usize,
     /// Outcomes that were given as possible and were proven impossible on the way, rising.
     pub excluded: Vec<u32>,
-    /// Outcomes that are given no probability although no proof was found that they are impossible, rising: what they had
-    /// fell steadily towards zero.
+    /// Outcomes that are given no probability although no proof was found that they are impossible,
+    /// rising: what they had fell steadily towards zero.
     pub vanishing: Vec<u32>,
-    /// Outcomes of parts that did not settle within the limit of work, rising: what is told of them is the belief so far,
-    /// which misses counts.
+    /// Outcomes of parts that did not settle within the limit of work, rising: what is told of them
+    /// is the belief so far, which misses counts.
     pub unsettled: Vec<u32>,
-    /// Those of them whose probability was about to vanish, rising: they may be impossible, and stand in the way.
+    /// Those of them whose probability was about to vanish, rising: they may be impossible, and
+    /// stand in the way.
     pub suspects: Vec<u32>,
 }
 
 /// No belief meets all facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoBelief {
-    /// The facts, each multiplied by its number, add up to more than people can contribute; empty if a fact alone is broken
-    /// by people who have only one outcome left.
+    /// The facts, each multiplied by its number, add up to more than people can contribute; empty
+    /// if a fact alone is broken by people who have only one outcome left.
     pub facts: Vec<(u32, i64)>,
 }
 
 impl Beliefs {
-    /// The probability of each value of a kind, rising values: the sum over its outcomes of that value.
-    pub fn values<'a>(&'a self, evidence: &'a Evidence, kind: u32) -> impl Iterator<Item = (u32, f64)> + 'a {
+    /// The probability of each value of a kind, rising values: the sum over its outcomes of that
+    /// value.
+    pub fn values<'a>(
+        &'a self,
+        evidence: &'a Evidence,
+        kind: u32,
+    ) -> impl Iterator<Item = (u32, f64)> + 'a {
         let outcomes = evidence.outcomes_of(kind);
         let (start, end) = (outcomes.start as usize, outcomes.end as usize);
         let runs = evidence.outcomes()[start..end].chunk_by(|a, b| a.value == b.value);
@@ -75,8 +83,8 @@ impl Beliefs {
         })
     }
 
-    /// Sum over all people of the entropy of their values, in nats: less than `entropy` where it is not known which group
-    /// of a release somebody is in.
+    /// Sum over all people of the entropy of their values, in nats: less than `entropy` where it is
+    /// not known which group of a release somebody is in.
     pub fn value_entropy(&self, evidence: &Evidence) -> f64 {
         let of = |kind: u32| {
             let people = f64::from(evidence.kinds()[kind as usize].people);
@@ -93,18 +101,21 @@ pub fn entropy_of(p: f64) -> f64 {
 
 /// The maximum-entropy belief of the outcomes that are possible.
 ///
-/// `possible` comes from [`super::forced`]. If it leaves in outcomes that are impossible, they are found by the way their
-/// probability falls, and dropped if that can be proven. `work` limits the steps, each of which handles one number.
+/// `possible` comes from [`super::forced`]. If it leaves in outcomes that are impossible, they are
+/// found by the way their probability falls, and dropped if that can be proven. `work` limits the
+/// steps, each of which handles one number. When it is cancelled, parts that are left have not
+/// settled.
 pub fn maximum_entropy(
     evidence: &Evidence,
     possible: &[bool],
     work: u64,
-    progress: &(dyn Fn(u64, u64) + Sync),
+    progress: Progress<'_>,
 ) -> Result<Beliefs, NoBelief> {
     let parts = evidence.components(possible).ok_or(NoBelief { facts: Vec::new() })?;
     let total = parts.iter().map(|p| p.outcomes.len() as u64).sum();
-    let report = Report { progress, done: AtomicU64::new(0), total, work: work / u64::max(total, 1) };
-    let (large, small): (Vec<&Component>, Vec<&Component>) = parts.iter().partition(|p| p.outcomes.len() >= LARGE);
+    let report = Report { watch: Watch::new(progress, total), work: work / u64::max(total, 1) };
+    let (large, small): (Vec<&Component>, Vec<&Component>) =
+        parts.iter().partition(|p| p.outcomes.len() >= LARGE);
     let mut solved: Vec<(&Component, Result<Answer, NoBelief>)> =
         large.into_iter().map(|part| (part, solve(part, &report))).collect();
     solved.par_extend(small.into_par_iter().map(|part| (part, solve(part, &report))));
@@ -146,7 +157,8 @@ fn collect(
     let of = |kind: u32| {
         let outcomes = evidence.outcomes_of(kind);
         let probability = &beliefs.probability[outcomes.start as usize..outcomes.end as usize];
-        f64::from(evidence.kinds()[kind as usize].people) * probability.iter().map(|&p| entropy_of(p)).sum::<f64>()
+        f64::from(evidence.kinds()[kind as usize].people)
+            * probability.iter().map(|&p| entropy_of(p)).sum::<f64>()
     };
     beliefs.entropy = (0..evidence.kinds().len() as u32).map(of).sum();
     Ok(beliefs)
@@ -171,9 +183,7 @@ impl Beliefs {
 
 /// Where progress is reported, and how much work there may be.
 struct Report<'a> {
-    progress: &'a (dyn Fn(u64, u64) + Sync),
-    done: AtomicU64,
-    total: u64,
+    watch: Watch<'a>,
     /// Steps for each outcome of a part.
     work: u64,
 }
@@ -190,24 +200,24 @@ struct Answer {
     iterations: u32,
 }
 
-fn solve(component: &Component, report: &Report) -> Result<Answer, NoBelief> {
+fn solve(component: &Component, report: &Report<'_>) -> Result<Answer, NoBelief> {
     let size = component.outcomes.len() as u64;
     let advance = |error: f64| {
         let digits = (error.max(newton::TOLERANCE).log10() / newton::TOLERANCE.log10()).max(0.0);
         let here = (digits * size as f64) as u64;
-        (report.progress)(report.done.load(Ordering::Relaxed) + here.min(size), report.total);
+        report.watch.peek(here.min(size));
     };
     let silent = |_: f64| ();
-    let effort = Effort::new(report.work.saturating_mul(size));
+    let work = if report.watch.stopped() { 0 } else { report.work.saturating_mul(size) };
+    let effort = Effort::watched(work, Some(&report.watch));
     let progress: &dyn Fn(f64) = if component.outcomes.len() >= LARGE { &advance } else { &silent };
     let answer = solve_part(component, None, &effort, progress);
-    let done = report.done.fetch_add(size, Ordering::Relaxed) + size;
-    (report.progress)(done, report.total);
+    report.watch.add(size);
     answer
 }
 
-/// Solves a part, from a guess of the multipliers if there is one; where that shows that outcomes are impossible, again
-/// what is left of it.
+/// Solves a part, from a guess of the multipliers if there is one; where that shows that outcomes
+/// are impossible, again what is left of it.
 fn solve_part(
     component: &Component,
     guess: Option<Vec<f64>>,
@@ -229,10 +239,12 @@ fn solve_part(
     };
     for kind in 0..part.people.len() {
         for outcome in part.outcomes_of(kind) {
-            answer.probability[part.outcomes[outcome] as usize] = point.mass[outcome] / part.people[kind];
+            answer.probability[part.outcomes[outcome] as usize] =
+                point.mass[outcome] / part.people[kind];
         }
     }
-    (0..part.numbers.len()).for_each(|f| answer.multiplier[part.numbers[f] as usize] = point.multiplier[f]);
+    (0..part.numbers.len())
+        .for_each(|f| answer.multiplier[part.numbers[f] as usize] = point.multiplier[f]);
     match point.end {
         newton::End::Converged => Ok(answer),
         newton::End::Proof(recession::Proof::Impossible(outcomes)) => {
@@ -243,9 +255,13 @@ fn solve_part(
         newton::End::Vanishing(outcomes) => {
             let vanishing: Vec<u32> = outcomes.into_iter().map(|o| part.outcomes[o]).collect();
             match solve_without(component, &vanishing, &answer.multiplier, effort, progress) {
-                // Without them there must be a belief that is no worse; otherwise something was dropped that is needed.
+                // Without them there must be a belief that is no worse; otherwise something was
+                // dropped that is needed.
                 Ok(rest) if rest.unsettled.is_empty() || rest.violation <= answer.violation => {
-                    Ok(Answer { vanishing: vanishing.into_iter().chain(rest.vanishing).collect(), ..rest })
+                    Ok(Answer {
+                        vanishing: vanishing.into_iter().chain(rest.vanishing).collect(),
+                        ..rest
+                    })
                 }
                 _ => Ok(answer.unless_settled(point.error, vanishing)),
             }
@@ -263,7 +279,8 @@ fn solve_part(
 }
 
 impl Answer {
-    /// The same; unless its counts are met well enough, it has not settled, and some outcomes are suspected.
+    /// The same; unless its counts are met well enough, it has not settled, and some outcomes are
+    /// suspected.
     fn unless_settled(mut self, error: f64, suspects: Vec<u32>) -> Answer {
         if error > SETTLED {
             self.unsettled = (0..self.probability.len() as u32).collect();
@@ -273,7 +290,8 @@ impl Answer {
     }
 }
 
-/// Solves a part without some outcomes, which may fall into parts, from the multipliers that it came to with them.
+/// Solves a part without some outcomes, which may fall into parts, from the multipliers that it
+/// came to with them.
 fn solve_without(
     component: &Component,
     excluded: &[u32],
@@ -285,8 +303,10 @@ fn solve_without(
     excluded.iter().for_each(|&o| possible[o as usize] = false);
     let parts = component.evidence.components(&possible).ok_or(NoBelief { facts: Vec::new() })?;
     let count = parts.len();
-    let guess = |part: &Component| Some(part.facts.iter().map(|&f| multiplier[f as usize]).collect());
-    let solved = parts.iter().map(|part| (part, solve_part(part, guess(part), effort, progress))).collect();
+    let guess =
+        |part: &Component| Some(part.facts.iter().map(|&f| multiplier[f as usize]).collect());
+    let solved =
+        parts.iter().map(|part| (part, solve_part(part, guess(part), effort, progress))).collect();
     let beliefs = collect(&component.evidence, &possible, count, solved)?;
     Ok(Answer {
         probability: beliefs.probability,

@@ -1,15 +1,15 @@
 //! Parts of the evidence in which all values are alike.
 //!
-//! If every group of a part has the same values, and each of them as often as the others, then exchanging two values
-//! everywhere in the part turns a world into another one. So everybody there may have each value, and nothing that is
-//! published prefers one. This is what m-invariance achieves over any number of releases, and it is seen without solving
-//! anything.
+//! If every group of a part has the same values, and each of them as often as the others, then
+//! exchanging two values everywhere in the part turns a world into another one. So everybody there
+//! may have each value, and nothing that is published prefers one. This is what m-invariance
+//! achieves over any number of releases, and it is seen without solving anything.
 
 use super::evidence::{Evidence, Sets, Source};
 use hashbrown::HashMap;
 
-/// Parts of three releases and more are left to the search up to so many outcomes: it also finds out whether there is a
-/// world at all, which for one or two releases is certain.
+/// Parts of three releases and more are left to the search up to so many outcomes: it also finds
+/// out whether there is a world at all, which for one or two releases is certain.
 const SEARCHED: u64 = 400;
 
 const NONE: u32 = u32::MAX;
@@ -77,13 +77,16 @@ struct Groups {
 
 impl Groups {
     fn new(evidence: &Evidence) -> Groups {
-        let mut groups = Groups { of: Vec::new(), release: Vec::new(), values: Vec::new(), records: Vec::new() };
+        let mut groups =
+            Groups { of: Vec::new(), release: Vec::new(), values: Vec::new(), records: Vec::new() };
         let mut numbers: HashMap<Source, u32> = HashMap::new();
         let mut counts: Vec<u64> = Vec::new();
         let mut last = None;
         for fact in evidence.facts() {
             let source = match fact.source {
-                Source::Published { release, group, .. } => Source::Published { release, group, value: 0 },
+                Source::Published { release, group, .. } => {
+                    Source::Published { release, group, value: 0 }
+                }
                 known => known,
             };
             let number = match last {
@@ -93,7 +96,11 @@ impl Groups {
             last = Some((source, number));
             if number as usize == counts.len() {
                 counts.push(fact.low);
-                groups.release.push(if let Source::Published { release, .. } = source { release } else { 0 });
+                groups.release.push(if let Source::Published { release, .. } = source {
+                    release
+                } else {
+                    0
+                });
                 groups.values.push(0);
                 groups.records.push(0);
             }
@@ -110,7 +117,8 @@ impl Groups {
         groups
     }
 
-    /// Whether a kind is surely in these groups, which it is told, and has all values of each of them.
+    /// Whether a kind is surely in these groups, which it is told, and has all values of each of
+    /// them.
     fn alike(&self, evidence: &Evidence, kind: u32, here: &mut Vec<u32>) -> bool {
         here.clear();
         let outcomes = evidence.outcomes_of(kind);
@@ -122,8 +130,8 @@ impl Groups {
         for outcome in outcomes.skip(1) {
             let facts = evidence.facts_of(outcome);
             alike &= plain(evidence, outcome);
-            let same =
-                facts.len() == places && facts.iter().zip(&here[..places]).all(|(&f, &g)| self.of[f as usize] == g);
+            let same = facts.len() == places
+                && facts.iter().zip(&here[..places]).all(|(&f, &g)| self.of[f as usize] == g);
             if !same {
                 alike = false;
                 here.extend(facts.iter().map(|&f| self.of[f as usize]));
@@ -133,11 +141,11 @@ impl Groups {
     }
 }
 
-/// Whether every fact that counts an outcome counts its value. Only then can two values be exchanged everywhere: facts may
-/// count rows of several columns, or sets of values, which do not correspond one to one.
+/// Whether every fact that counts an outcome counts its value. Only then can two values be
+/// exchanged everywhere: facts may count rows of several columns, or sets of values, which do not
+/// correspond one to one.
 fn plain(evidence: &Evidence, outcome: u32) -> bool {
     let value = evidence.outcomes()[outcome as usize].value;
-    let counts =
-        |f: &u32| !matches!(evidence.facts()[*f as usize].source, Source::Published { value: v, .. } if v != value);
+    let counts = |f: &u32| !matches!(evidence.facts()[*f as usize].source, Source::Published { value: v, .. } if v != value);
     evidence.facts_of(outcome).iter().all(counts)
 }

@@ -1,12 +1,13 @@
-//! What releases say about people: who may have which value, and how often each value was counted in each group.
+//! What releases say about people: who may have which value, and how often each value was counted
+//! in each group.
 
 use hashbrown::HashMap;
 use std::ops::Range;
 
 /// The evidence of any number of releases about one sensitive attribute.
 ///
-/// Every person has exactly one of her kind's outcomes. A world is a choice for everybody that meets all facts: the
-/// number of people whose outcome is counted by a fact lies within its bounds.
+/// Every person has exactly one of her kind's outcomes. A world is a choice for everybody that
+/// meets all facts: the number of people whose outcome is counted by a fact lies within its bounds.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     kinds: Vec<Kind>,
@@ -28,7 +29,8 @@ pub struct Kind {
 /// One thing that may be true of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Code of the sensitive value; [`Outcome::UNKNOWN`] if the person is in no release, so that nothing is said.
+    /// Code of the sensitive value; [`Outcome::UNKNOWN`] if the person is in no release, so that
+    /// nothing is said.
     pub value: u32,
     counted: (u32, u32),
 }
@@ -87,11 +89,15 @@ impl Located {
 }
 
 impl Evidence {
-    /// What releases say. `groups[r][g]` are the values of group g of release r with their counts (rising values); each
-    /// kind is a number of people and where they are in each release.
+    /// What releases say. `groups[r][g]` are the values of group g of release r with their counts
+    /// (rising values); each kind is a number of people and where they are in each release.
     ///
-    /// People whose groups have no value in common get no outcome: then there is no world, as [`super::forced`] reports.
-    pub fn new(groups: &[Vec<Vec<(u32, u64)>>], kinds: impl IntoIterator<Item = (u32, Vec<Located>)>) -> Evidence {
+    /// People whose groups have no value in common get no outcome: then there is no world, as
+    /// [`super::forced`] reports.
+    pub fn new(
+        groups: &[Vec<Vec<(u32, u64)>>],
+        kinds: impl IntoIterator<Item = (u32, Vec<Located>)>,
+    ) -> Evidence {
         let mut evidence = Evidence::default();
         // firsts[r][g]: the first fact of the group; its values follow.
         let mut firsts: Vec<Vec<u32>> = Vec::with_capacity(groups.len());
@@ -115,15 +121,22 @@ impl Evidence {
             partial.sort();
             let first = evidence.outcomes.len() as u32;
             for &(value, start, end) in &partial.outcomes {
-                evidence.push_outcome(value, partial.facts[start as usize..end as usize].iter().copied());
+                evidence.push_outcome(
+                    value,
+                    partial.facts[start as usize..end as usize].iter().copied(),
+                );
             }
             evidence.kinds.push(Kind { people, outcomes: (first, evidence.outcomes.len() as u32) });
         }
         evidence
     }
 
-    /// These facts about kinds with these outcomes: for each a value and the facts that count it, in order.
-    pub fn of(facts: Vec<Fact>, kinds: impl IntoIterator<Item = (u32, Vec<(u32, Vec<u32>)>)>) -> Evidence {
+    /// These facts about kinds with these outcomes: for each a value and the facts that count it,
+    /// in order.
+    pub fn of(
+        facts: Vec<Fact>,
+        kinds: impl IntoIterator<Item = (u32, Vec<(u32, Vec<u32>)>)>,
+    ) -> Evidence {
         let mut evidence = Evidence { facts, ..Evidence::default() };
         for (people, outcomes) in kinds {
             let first = evidence.outcomes.len() as u32;
@@ -139,13 +152,18 @@ impl Evidence {
         self.outcomes.push(Outcome { value, counted: (start, self.counted.len() as u32) });
     }
 
-    /// The same with something that the adversary knows: of the people of some kinds, so many have one of some values.
-    /// The kinds are numbered as they were given; whoever is known apart from others must be a kind of her own.
+    /// The same with something that the adversary knows: of the people of some kinds, so many have
+    /// one of some values. The kinds are numbered as they were given; whoever is known apart from
+    /// others must be a kind of her own.
     pub fn knowing(self, known: &[Known]) -> Evidence {
         let mut evidence = Evidence { facts: self.facts.clone(), ..Evidence::default() };
         let mut about: HashMap<u32, Vec<usize>> = HashMap::new();
         for (i, statement) in known.iter().enumerate() {
-            evidence.facts.push(Fact { low: statement.low, high: statement.high, source: Source::Known(i as u32) });
+            evidence.facts.push(Fact {
+                low: statement.low,
+                high: statement.high,
+                source: Source::Known(i as u32),
+            });
             statement.kinds.iter().for_each(|&k| about.entry(k).or_default().push(i));
         }
         for (number, kind) in (0u32..).zip(&self.kinds) {
@@ -157,7 +175,10 @@ impl Evidence {
                 let told = told.map(|&i| (self.facts.len() + i) as u32);
                 evidence.push_outcome(value, self.facts_of(outcome).iter().copied().chain(told));
             }
-            evidence.kinds.push(Kind { people: kind.people, outcomes: (first, evidence.outcomes.len() as u32) });
+            evidence.kinds.push(Kind {
+                people: kind.people,
+                outcomes: (first, evidence.outcomes.len() as u32),
+            });
         }
         evidence
     }
@@ -203,15 +224,20 @@ impl Evidence {
         kind_of
     }
 
-    /// What is left to find out when only some outcomes are possible, in parts that have nothing to do with each other.
-    /// Kinds with one outcome are settled: they are in no part, and the facts are what the others must make up. `None` if
-    /// the settled people alone break a fact, or a kind has no outcome.
+    /// What is left to find out when only some outcomes are possible, in parts that have nothing to
+    /// do with each other. Kinds with one outcome are settled: they are in no part, and the facts
+    /// are what the others must make up. `None` if the settled people alone break a fact, or a kind
+    /// has no outcome.
     pub fn components(&self, possible: &[bool]) -> Option<Vec<Component>> {
         self.components_of(possible, |_| true)
     }
 
     /// The parts of those kinds that are `wanted`, which must have nothing to do with the others.
-    pub(super) fn components_of(&self, possible: &[bool], wanted: impl Fn(u32) -> bool) -> Option<Vec<Component>> {
+    pub(super) fn components_of(
+        &self,
+        possible: &[bool],
+        wanted: impl Fn(u32) -> bool,
+    ) -> Option<Vec<Component>> {
         let left = |kind: u32| self.outcomes_of(kind).filter(|&o| possible[o as usize]);
         let mut settled = vec![0u64; self.facts.len()];
         let mut sets = Sets::new(self.facts.len() + self.kinds.len());
@@ -240,7 +266,8 @@ impl Evidence {
         let mut part_of: HashMap<u32, usize> = HashMap::new();
         let mut parts: Vec<Vec<u32>> = Vec::new();
         for &kind in &open {
-            left(kind).for_each(|o| self.facts_of(o).iter().for_each(|&f| touched[f as usize] = true));
+            left(kind)
+                .for_each(|o| self.facts_of(o).iter().for_each(|&f| touched[f as usize] = true));
             if !wanted(kind) {
                 continue;
             }
@@ -255,14 +282,24 @@ impl Evidence {
             return None;
         }
         let mut place = vec![u32::MAX; self.facts.len()];
-        Some(parts.into_iter().map(|kinds| self.part(kinds, possible, &settled, &mut place)).collect())
+        Some(
+            parts
+                .into_iter()
+                .map(|kinds| self.part(kinds, possible, &settled, &mut place))
+                .collect(),
+        )
     }
 
-    /// What only some of the facts say about some kinds: the other counts are not known. The facts are numbered as they are
-    /// given.
+    /// What only some of the facts say about some kinds: the other counts are not known. The facts
+    /// are numbered as they are given.
     pub fn only(&self, facts: &[u32], kinds: Vec<u32>) -> Component {
         let place: HashMap<u32, u32> = facts.iter().copied().zip(0..).collect();
-        let mut part = Component { evidence: Evidence::default(), kinds, outcomes: Vec::new(), facts: facts.to_vec() };
+        let mut part = Component {
+            evidence: Evidence::default(),
+            kinds,
+            outcomes: Vec::new(),
+            facts: facts.to_vec(),
+        };
         part.evidence.facts = facts.iter().map(|&f| self.facts[f as usize]).collect();
         for &kind in &part.kinds {
             let first = part.evidence.outcomes.len() as u32;
@@ -272,14 +309,27 @@ impl Evidence {
                 part.outcomes.push(outcome);
             }
             let people = self.kinds[kind as usize].people;
-            part.evidence.kinds.push(Kind { people, outcomes: (first, part.evidence.outcomes.len() as u32) });
+            part.evidence
+                .kinds
+                .push(Kind { people, outcomes: (first, part.evidence.outcomes.len() as u32) });
         }
         part
     }
 
     /// The part of these kinds. `place` is scratch space, `u32::MAX` everywhere before and after.
-    fn part(&self, kinds: Vec<u32>, possible: &[bool], settled: &[u64], place: &mut [u32]) -> Component {
-        let mut part = Component { evidence: Evidence::default(), kinds, outcomes: Vec::new(), facts: Vec::new() };
+    fn part(
+        &self,
+        kinds: Vec<u32>,
+        possible: &[bool],
+        settled: &[u64],
+        place: &mut [u32],
+    ) -> Component {
+        let mut part = Component {
+            evidence: Evidence::default(),
+            kinds,
+            outcomes: Vec::new(),
+            facts: Vec::new(),
+        };
         for &kind in &part.kinds {
             let first = part.evidence.outcomes.len() as u32;
             for outcome in self.outcomes_of(kind).filter(|&o| possible[o as usize]) {
@@ -297,14 +347,17 @@ impl Evidence {
                 part.outcomes.push(outcome);
             }
             let people = self.kinds[kind as usize].people;
-            part.evidence.kinds.push(Kind { people, outcomes: (first, part.evidence.outcomes.len() as u32) });
+            part.evidence
+                .kinds
+                .push(Kind { people, outcomes: (first, part.evidence.outcomes.len() as u32) });
         }
         part.facts.iter().for_each(|&f| place[f as usize] = u32::MAX);
         part
     }
 }
 
-/// The outcomes of people whose places in the first releases are known. Its space is used for one kind after another.
+/// The outcomes of people whose places in the first releases are known. Its space is used for one
+/// kind after another.
 #[derive(Default)]
 struct Partial {
     /// The value, and where its facts are.
@@ -341,7 +394,9 @@ impl Partial {
                 let histogram = &groups[group as usize];
                 // Without a fact nothing is said, whatever the value is called.
                 if before.is_empty() {
-                    (firsts[group as usize]..).zip(histogram).for_each(|(fact, &(v, _))| push(v, Some(fact)));
+                    (firsts[group as usize]..)
+                        .zip(histogram)
+                        .for_each(|(fact, &(v, _))| push(v, Some(fact)));
                 } else if let Ok(at) = histogram.binary_search_by_key(&value, |&(v, _)| v) {
                     push(value, Some(firsts[group as usize] + at as u32));
                 }
@@ -354,14 +409,16 @@ impl Partial {
     /// Rising values, then facts.
     fn sort(&mut self) {
         let facts = &self.facts;
-        let key = |&(value, start, end): &(u32, u32, u32)| (value, &facts[start as usize..end as usize]);
+        let key =
+            |&(value, start, end): &(u32, u32, u32)| (value, &facts[start as usize..end as usize]);
         if !self.outcomes.is_sorted_by_key(key) {
             self.outcomes.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
         }
     }
 }
 
-/// Something that an adversary knows besides the releases: how many people of some kinds have one of some values.
+/// Something that an adversary knows besides the releases: how many people of some kinds have one
+/// of some values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     /// The kinds.

@@ -1,16 +1,19 @@
 //! What no world allows, and what every world has.
 //!
-//! Counts come in families that count nobody twice: the people themselves, the facts of each release, what else is
-//! known. Parts in which all values are alike need nothing else (see [`super::even`]). Two families make a transport network (see [`super::network`]), and what it fixes shrinks the others. This is
-//! repeated until nothing changes. It is complete for one release. With more, what is left falls into parts that have
-//! nothing to do with each other; small ones are decided by searching worlds (see [`super::search`]), in large ones the
-//! outcomes that are left are taken for possible, and that is said.
+//! Counts come in families that count nobody twice: the people themselves, the facts of each
+//! release, what else is known. Parts in which all values are alike need nothing else (see
+//! [`super::even`]). Two families make a transport network (see [`super::network`]), and what it
+//! fixes shrinks the others. This is repeated until nothing changes. It is complete for one
+//! release. With more, what is left falls into parts that have nothing to do with each other; small
+//! ones are decided by searching worlds (see [`super::search`]), in large ones the outcomes that
+//! are left are taken for possible, and that is said.
 
 use super::even::even;
 use super::evidence::{Component, Evidence, Source};
 use super::network::{HUB, Infeasible, Network, Node, OPEN, Progress, Work};
 use super::reasons::{Contradiction, Reasons};
 use super::search;
+use crate::progress::Watch;
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
 
@@ -22,8 +25,8 @@ const LARGE: usize = 400;
 pub struct Forced {
     /// For each outcome, whether somebody of its kind may have it.
     pub possible: Vec<bool>,
-    /// Outcomes that are taken for possible although no world with them was looked for, or none was found within the
-    /// limits of the search; rising. They pass all transport networks.
+    /// Outcomes that are taken for possible although no world with them was looked for, or none was
+    /// found within the limits of the search; rising. They pass all transport networks.
     pub undecided: Vec<u32>,
     pub(super) log: Log,
 }
@@ -33,8 +36,8 @@ pub struct Forced {
 pub(super) struct Log {
     /// For each outcome how many people have it, or [`OPEN`].
     pub fixed: Vec<u32>,
-    /// When it was fixed: twice the number of the pass if by a network, and one more if by what its kind has otherwise;
-    /// [`Log::SEARCH`] or [`Log::NEVER`].
+    /// When it was fixed: twice the number of the pass if by a network, and one more if by what its
+    /// kind has otherwise; [`Log::SEARCH`] or [`Log::NEVER`].
     pub stamps: Vec<u32>,
     /// The families of the networks of each pass.
     pub passes: Vec<(u32, u32)>,
@@ -65,16 +68,28 @@ impl Forced {
     }
 
     /// The values that somebody of a kind may have, rising.
-    pub fn values<'a>(&'a self, evidence: &'a Evidence, kind: u32) -> impl Iterator<Item = u32> + 'a {
+    pub fn values<'a>(
+        &'a self,
+        evidence: &'a Evidence,
+        kind: u32,
+    ) -> impl Iterator<Item = u32> + 'a {
         let possible = evidence.outcomes_of(kind).filter(|&o| self.possible[o as usize]);
         let mut last = None;
-        possible.map(|o| evidence.outcomes()[o as usize].value).filter(move |&v| last.replace(v) != Some(v))
+        possible
+            .map(|o| evidence.outcomes()[o as usize].value)
+            .filter(move |&v| last.replace(v) != Some(v))
     }
 }
 
 /// What is impossible in every world, or why there is no world.
 pub fn forced(evidence: &Evidence) -> Result<Forced, Contradiction> {
-    solve(evidence, true).map_err(|(seed, log)| Reasons::within(evidence, &log).contradiction(&seed))
+    forced_unless(evidence, &Watch::silent())
+}
+
+/// The same; what is left when it is cancelled is taken for possible.
+pub fn forced_unless(evidence: &Evidence, watch: &Watch<'_>) -> Result<Forced, Contradiction> {
+    solve(evidence, true, watch)
+        .map_err(|(seed, log)| Reasons::within(evidence, &log).watched(watch).contradiction(&seed))
 }
 
 /// Where a contradiction was found.
@@ -86,10 +101,14 @@ pub(super) enum Seed {
     Facts(Vec<u32>),
 }
 
-/// The same, and of a contradiction only where it was found. Without a search of the parts that are left, they are not
-/// decided.
-pub(super) fn solve(evidence: &Evidence, search: bool) -> Result<Forced, (Seed, Log)> {
-    let mut engine = Engine::new(evidence);
+/// The same, and of a contradiction only where it was found. Without a search of the parts that are
+/// left, they are not decided.
+pub(super) fn solve(
+    evidence: &Evidence,
+    search: bool,
+    watch: &Watch<'_>,
+) -> Result<Forced, (Seed, Log)> {
+    let mut engine = Engine::new(evidence, watch);
     if let Err(seed) = engine.run() {
         return Err((seed, engine.into_log()));
     }
@@ -99,11 +118,12 @@ pub(super) fn solve(evidence: &Evidence, search: bool) -> Result<Forced, (Seed, 
     let Some(parts) = evidence.components_of(&forced.possible, |kind| !even[kind as usize]) else {
         return Err((broken(evidence, &forced.possible), forced.log));
     };
-    if !search {
+    if !search || watch.stopped() {
         forced.undecided = parts.into_iter().flat_map(|part| part.outcomes).collect();
         return Ok(forced);
     }
-    let found: Vec<_> = parts.par_iter().map(|part| decide(part, &forced.log.family_of)).collect();
+    let found: Vec<_> =
+        parts.par_iter().map(|part| decide(part, &forced.log.family_of, watch)).collect();
     for (part, found) in parts.iter().zip(found) {
         let Some(found) = found else { return Err((Seed::Facts(part.facts.clone()), forced.log)) };
         for (&outcome, verdict) in part.outcomes.iter().zip(found) {
@@ -122,8 +142,9 @@ pub(super) fn solve(evidence: &Evidence, search: bool) -> Result<Forced, (Seed, 
 }
 
 /// Which outcomes of a part are possible, as far as it can be said; `None` if it has no world.
-fn decide(part: &Component, family_of: &[u32]) -> Option<Vec<Option<bool>>> {
-    let one_family = part.facts.windows(2).all(|f| family_of[f[0] as usize] == family_of[f[1] as usize]);
+fn decide(part: &Component, family_of: &[u32], watch: &Watch<'_>) -> Option<Vec<Option<bool>>> {
+    let one_family =
+        part.facts.windows(2).all(|f| family_of[f[0] as usize] == family_of[f[1] as usize]);
     let outcomes = part.outcomes.len();
     if one_family {
         // One transport network, and its vertices are whole numbers.
@@ -131,7 +152,7 @@ fn decide(part: &Component, family_of: &[u32]) -> Option<Vec<Option<bool>>> {
     } else if outcomes > LARGE {
         Some(vec![None; outcomes])
     } else {
-        search::possible(&part.evidence)
+        search::possible(&part.evidence, watch)
     }
 }
 
@@ -150,7 +171,12 @@ fn broken(evidence: &Evidence, possible: &[bool]) -> Seed {
         }
     }
     let facts = (0u32..).zip(evidence.facts()).zip(low.iter().zip(&high));
-    Seed::Facts(facts.filter(|((_, f), (low, high))| **low > f.high || **high < f.low).map(|((f, _), _)| f).collect())
+    Seed::Facts(
+        facts
+            .filter(|((_, f), (low, high))| **low > f.high || **high < f.low)
+            .map(|((f, _), _)| f)
+            .collect(),
+    )
 }
 
 /// The network between two families, in connected parts.
@@ -189,9 +215,16 @@ impl Pair {
 type Fixed = Vec<(u32, u32)>;
 
 /// Settles some networks: what is fixed, and the parts of those that were split.
-fn settle(networks: &mut [Network], progress: &Progress, work: &mut Work) -> Result<(Fixed, Vec<Network>), Infeasible> {
+fn settle(
+    networks: &mut [Network],
+    progress: &Progress,
+    work: &mut Work,
+    watch: &Watch<'_>,
+) -> Result<(Fixed, Vec<Network>), Infeasible> {
     let (mut fixed, mut parts) = (Vec::new(), Vec::new());
-    networks.iter_mut().try_for_each(|network| network.settle(progress, work, &mut fixed, &mut parts))?;
+    networks
+        .iter_mut()
+        .try_for_each(|network| network.settle(progress, work, (&mut fixed, &mut parts), watch))?;
     Ok((fixed, parts))
 }
 
@@ -209,13 +242,20 @@ struct Engine<'a> {
     /// How it came to that; what is fixed is in `progress`.
     log: Log,
     pairs: Vec<Pair>,
+    watch: &'a Watch<'a>,
 }
 
 impl<'a> Engine<'a> {
-    fn new(evidence: &'a Evidence) -> Engine<'a> {
+    fn new(evidence: &'a Evidence, watch: &'a Watch<'a>) -> Engine<'a> {
         let (family_of, families) = families(evidence);
-        let pair =
-            |left, right| Pair { left, right, networks: Vec::new(), at: Vec::new(), waiting: Vec::new(), built: false };
+        let pair = |left, right| Pair {
+            left,
+            right,
+            networks: Vec::new(),
+            at: Vec::new(),
+            waiting: Vec::new(),
+            built: false,
+        };
         let mut pairs: Vec<Pair> = (1..families).map(|f| pair(PEOPLE, f)).collect();
         pairs.extend((1..families).flat_map(|a| (a + 1..families).map(move |b| pair(a, b))));
         let progress = Progress {
@@ -223,10 +263,12 @@ impl<'a> Engine<'a> {
             kind_of: evidence.kind_of(),
             room: evidence.kinds().iter().map(|k| k.people).collect(),
         };
-        let open = (0..evidence.kinds().len() as u32).map(|k| evidence.outcomes_of(k).len() as u32).collect();
+        let open = (0..evidence.kinds().len() as u32)
+            .map(|k| evidence.outcomes_of(k).len() as u32)
+            .collect();
         let stamps = vec![Log::NEVER; evidence.outcomes().len()];
         let log = Log { fixed: Vec::new(), stamps, passes: vec![(PEOPLE, PEOPLE)], family_of };
-        Engine { evidence, progress, even: even(evidence), open, log, pairs }
+        Engine { evidence, progress, even: even(evidence), open, log, pairs, watch }
     }
 
     fn into_log(self) -> Log {
@@ -240,6 +282,9 @@ impl<'a> Engine<'a> {
         }
         (0..self.evidence.kinds().len() as u32).try_for_each(|kind| self.narrow(kind))?;
         while let Some(pair) = (0..self.pairs.len()).find(|&p| self.pairs[p].waits()) {
+            if !self.watch.go_on() {
+                break;
+            }
             self.log.passes.push((self.pairs[pair].left, self.pairs[pair].right));
             self.settle(pair)?;
         }
@@ -284,12 +329,14 @@ impl<'a> Engine<'a> {
         let mut numbers = std::mem::take(waiting);
         numbers.sort_unstable();
         numbers.dedup();
-        let mut waiting: Vec<Network> = numbers.iter().map(|&n| std::mem::take(&mut networks[n as usize])).collect();
+        let mut waiting: Vec<Network> =
+            numbers.iter().map(|&n| std::mem::take(&mut networks[n as usize])).collect();
         let chunk = (waiting.len() / 64).clamp(1, 512);
-        let progress = &self.progress;
+        let (progress, watch) = (&self.progress, self.watch);
         let chunks = waiting.par_chunks_mut(chunk);
-        let settled: Vec<_> =
-            chunks.map_init(Work::default, |work, networks| settle(networks, progress, work)).collect();
+        let settled: Vec<_> = chunks
+            .map_init(Work::default, |work, networks| settle(networks, progress, work, watch))
+            .collect();
         for (number, network) in numbers.into_iter().zip(waiting) {
             self.pairs[pair].networks[number as usize] = network;
         }
@@ -338,7 +385,10 @@ impl<'a> Engine<'a> {
     }
 
     fn facts_about(&self, kind: u32) -> Vec<u32> {
-        self.evidence.outcomes_of(kind).flat_map(|o| self.evidence.facts_of(o).iter().copied()).collect()
+        self.evidence
+            .outcomes_of(kind)
+            .flat_map(|o| self.evidence.facts_of(o).iter().copied())
+            .collect()
     }
 
     fn facts_of_nodes(&self, nodes: &[u32]) -> Seed {
@@ -367,7 +417,10 @@ impl<'a> Engine<'a> {
                     ends.push((left, right, outcome));
                 }
             } else if people > 0 {
-                self.evidence.facts_of(outcome).iter().for_each(|&f| taken[f as usize] += u64::from(people));
+                self.evidence
+                    .facts_of(outcome)
+                    .iter()
+                    .for_each(|&f| taken[f as usize] += u64::from(people));
             }
         }
         let network = self.network(ends, &taken);
@@ -380,7 +433,8 @@ impl<'a> Engine<'a> {
         pair.waiting = (0..pair.networks.len() as u32).collect();
     }
 
-    /// The network of the edges of single outcomes; those of a kind that have the same ends become one.
+    /// The network of the edges of single outcomes; those of a kind that have the same ends become
+    /// one.
     fn network(&self, ends: Vec<(u32, u32, u32)>, taken: &[u64]) -> Network {
         let mut network = Network::default();
         let facts = self.evidence.facts().len();
@@ -420,8 +474,8 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// The family of each fact, and the number of families with the people: a release each; things known share one as long
-/// as they count nobody twice.
+/// The family of each fact, and the number of families with the people: a release each; things
+/// known share one as long as they count nobody twice.
 fn families(evidence: &Evidence) -> (Vec<u32>, u32) {
     let mut releases: Vec<u32> = Vec::new();
     let mut clashes: HashSet<(u32, u32)> = HashSet::new();
@@ -435,7 +489,8 @@ fn families(evidence: &Evidence) -> (Vec<u32>, u32) {
     releases.dedup();
     if (0..evidence.facts().len() as u32).any(known) {
         for outcome in 0..evidence.outcomes().len() as u32 {
-            let told: Vec<u32> = evidence.facts_of(outcome).iter().copied().filter(|&f| known(f)).collect();
+            let told: Vec<u32> =
+                evidence.facts_of(outcome).iter().copied().filter(|&f| known(f)).collect();
             for (i, &a) in told.iter().enumerate() {
                 clashes.extend(told[i + 1..].iter().map(|&b| (a, b)));
             }
@@ -449,7 +504,9 @@ fn families(evidence: &Evidence) -> (Vec<u32>, u32) {
         family_of.push(match fact.source {
             Source::Published { release, .. } => numbers[&release],
             Source::Known(_) => {
-                let free = members.iter().position(|m| m.iter().all(|&other| !clashes.contains(&(other, number))));
+                let free = members
+                    .iter()
+                    .position(|m| m.iter().all(|&other| !clashes.contains(&(other, number))));
                 let family = free.unwrap_or_else(|| {
                     members.push(Vec::new());
                     members.len() - 1

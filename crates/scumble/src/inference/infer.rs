@@ -2,14 +2,16 @@
 
 use super::effort::Effort;
 use super::entropy::{Beliefs, NoBelief, maximum_entropy};
-use super::forced::{Forced, forced};
+use super::forced::{Forced, forced_unless};
 use super::witness::Explainer;
 use super::{Contradiction, Evidence};
+use crate::progress::{Progress, Watch};
 
 /// So often the belief is sought again after outcomes that stood in its way were excluded.
 const ROUNDS: u32 = 4;
 
-/// Work that looking for proofs against single outcomes may take, all together, as a share of all work.
+/// Work that looking for proofs against single outcomes may take, all together, as a share of all
+/// work.
 const PROOFS: u64 = 10;
 
 /// What follows with certainty, and what is believed beyond.
@@ -21,14 +23,21 @@ pub struct Inference {
     pub beliefs: Beliefs,
 }
 
-/// What follows from the evidence: first what is forced, then the belief of maximum entropy about the rest, within some
-/// work (see [`maximum_entropy`]). An error if no world agrees with the evidence.
+/// What follows from the evidence: first what is forced, then the belief of maximum entropy about
+/// the rest, within some work (see [`maximum_entropy`]). An error if no world agrees with the
+/// evidence.
 ///
-/// Outcomes that the solver suspects of being impossible and cannot exclude itself are looked at one by one. Where that
-/// does not help either, the belief so far is told, and [`Beliefs::unsettled`] says of whom.
-pub fn infer(evidence: &Evidence, work: u64, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Inference, Contradiction> {
-    let mut forced = forced(evidence)?;
-    let effort = Effort::new(work / PROOFS);
+/// Outcomes that the solver suspects of being impossible and cannot exclude itself are looked at
+/// one by one. Where that does not help either, the belief so far is told, and
+/// [`Beliefs::unsettled`] says of whom. So it is where the inference is cancelled.
+pub fn infer(
+    evidence: &Evidence,
+    work: u64,
+    progress: Progress<'_>,
+) -> Result<Inference, Contradiction> {
+    let watch = Watch::new(progress, 0);
+    let mut forced = forced_unless(evidence, &watch)?;
+    let effort = Effort::watched(work / PROOFS, Some(&watch));
     let mut round = 0;
     loop {
         let beliefs = maximum_entropy(evidence, &forced.possible, work, progress);
@@ -37,7 +46,11 @@ pub fn infer(evidence: &Evidence, work: u64, progress: &(dyn Fn(u64, u64) + Sync
             Contradiction { facts, kinds: Vec::new() }
         })?;
         round += 1;
-        let excluded = if round < ROUNDS { impossible(evidence, &beliefs.suspects, &effort) } else { Vec::new() };
+        let excluded = if round < ROUNDS && watch.go_on() {
+            impossible(evidence, &beliefs.suspects, &effort)
+        } else {
+            Vec::new()
+        };
         if excluded.is_empty() {
             beliefs.excluded.iter().for_each(|&o| forced.possible[o as usize] = false);
             forced.undecided.retain(|&o| forced.possible[o as usize]);
@@ -48,7 +61,7 @@ pub fn infer(evidence: &Evidence, work: u64, progress: &(dyn Fn(u64, u64) + Sync
 }
 
 /// Those of some outcomes that are shown to be impossible, as far as the work suffices.
-fn impossible(evidence: &Evidence, suspects: &[u32], effort: &Effort) -> Vec<u32> {
+fn impossible(evidence: &Evidence, suspects: &[u32], effort: &Effort<'_>) -> Vec<u32> {
     if suspects.is_empty() {
         return Vec::new();
     }

@@ -1,12 +1,13 @@
 //! Exact bounds on how many people have certain outcomes, with multipliers that prove them.
 //!
-//! Everybody has one outcome, every chosen fact counts some of them, and nobody less than nothing: the most that any
-//! belief can give is a linear program. Its dual is what is solved here, because a solution of the dual is the proof: so
-//! many times each fact and each person, added up, leaves no more than the bound.
+//! Everybody has one outcome, every chosen fact counts some of them, and nobody less than nothing:
+//! the most that any belief can give is a linear program. Its dual is what is solved here, because
+//! a solution of the dual is the proof: so many times each fact and each person, added up, leaves
+//! no more than the bound.
 
 use super::Evidence;
 use super::effort::Effort;
-use super::simplex::{Condition, End, Problem, Rational};
+use super::simplex::{Condition, End, Failure, Rational};
 use crate::exact::Fraction;
 use dashu_int::ops::Gcd;
 use dashu_int::{IBig, UBig};
@@ -32,18 +33,20 @@ pub struct Party {
     pub people: u64,
     /// Their kinds.
     pub kinds: Vec<u32>,
-    /// What can be true of one: the places, in the list of facts, of those that count it, and whether it is asked for.
+    /// What can be true of one: the places, in the list of facts, of those that count it, and
+    /// whether it is asked for.
     pub columns: Vec<(Vec<u32>, bool)>,
 }
 
 /// The proof of a bound: whole multiples of what is counted and of "everybody has one outcome".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// Whether it bounds from above: of every outcome, the multiples of the facts that count it and of its kind add up to
-    /// at least `times` if it is asked for, and to at least 0 if not. From below: at most.
+    /// Whether it bounds from above: of every outcome, the multiples of the facts that count it and
+    /// of its kind add up to at least `times` if it is asked for, and to at least 0 if not. From
+    /// below: at most.
     pub upper: bool,
-    /// The number of people who have an outcome that is asked for is bounded so many times; 0 if the facts contradict
-    /// each other: then nothing would be less than nothing.
+    /// The number of people who have an outcome that is asked for is bounded so many times; 0 if
+    /// the facts contradict each other: then nothing would be less than nothing.
     pub times: IBig,
     /// Facts and their multiples, rising, no zeros.
     pub facts: Vec<(u32, IBig)>,
@@ -65,7 +68,9 @@ impl<'a> Program<'a> {
     pub fn new(evidence: &'a Evidence) -> Program<'a> {
         let outcomes = 0..evidence.outcomes().len() as u32;
         let mut starts = vec![0u32; evidence.facts().len() + 1];
-        outcomes.clone().for_each(|o| evidence.facts_of(o).iter().for_each(|&f| starts[f as usize + 1] += 1));
+        outcomes
+            .clone()
+            .for_each(|o| evidence.facts_of(o).iter().for_each(|&f| starts[f as usize + 1] += 1));
         (1..starts.len()).for_each(|f| starts[f] += starts[f - 1]);
         let mut next = starts.clone();
         let mut counted = vec![0; starts[evidence.facts().len()] as usize];
@@ -112,14 +117,22 @@ impl<'a> Program<'a> {
         let mut known: HashMap<Vec<(Vec<u32>, bool)>, usize> = HashMap::new();
         for kind in kinds {
             let column = |o: u32| {
-                let mut facts: Vec<u32> =
-                    self.evidence.facts_of(o).iter().filter_map(|f| place.get(f).copied()).collect();
+                let mut facts: Vec<u32> = self
+                    .evidence
+                    .facts_of(o)
+                    .iter()
+                    .filter_map(|f| place.get(f).copied())
+                    .collect();
                 facts.sort_unstable();
                 (facts, asked.contains(&o))
             };
-            let mut columns: Vec<(Vec<u32>, bool)> = self.evidence.outcomes_of(kind).map(column).collect();
-            // What is asked for and counted least comes first: a multiple of 0 or 1 of the kind starts feasible.
-            columns.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.len().cmp(&b.0.len())).then(a.0.cmp(&b.0)));
+            let mut columns: Vec<(Vec<u32>, bool)> =
+                self.evidence.outcomes_of(kind).map(column).collect();
+            // What is asked for and counted least comes first: a multiple of 0 or 1 of the kind
+            // starts feasible.
+            columns.sort_unstable_by(|a, b| {
+                b.1.cmp(&a.1).then(a.0.len().cmp(&b.0.len())).then(a.0.cmp(&b.0))
+            });
             columns.dedup();
             let at = *known.entry(columns.clone()).or_insert_with(|| {
                 parties.push(Party { people: 0, kinds: Vec::new(), columns });
@@ -131,20 +144,33 @@ impl<'a> Program<'a> {
         parties
     }
 
-    /// The most people who can have one of these outcomes, if these facts hold. Each fact must be given once.
-    /// `None` if it takes more work than is left.
+    /// The most people who can have one of these outcomes, if these facts hold. Each fact must be
+    /// given once. `None` if it takes more work than is left.
     pub fn maximum(&self, facts: &[u32], outcomes: &[u32], effort: &Effort) -> Option<Solution> {
         self.bound_above(facts, outcomes, false, effort)
     }
 
-    /// A bound like [`Program::maximum`], if not always the best, with small multiples of few facts.
-    pub fn thrifty_maximum(&self, facts: &[u32], outcomes: &[u32], effort: &Effort) -> Option<Solution> {
+    /// A bound like [`Program::maximum`], if not always the best, with small multiples of few
+    /// facts.
+    pub fn thrifty_maximum(
+        &self,
+        facts: &[u32],
+        outcomes: &[u32],
+        effort: &Effort,
+    ) -> Option<Solution> {
         self.bound_above(facts, outcomes, true, effort)
     }
 
-    fn bound_above(&self, facts: &[u32], outcomes: &[u32], thrifty: bool, effort: &Effort) -> Option<Solution> {
+    fn bound_above(
+        &self,
+        facts: &[u32],
+        outcomes: &[u32],
+        thrifty: bool,
+        effort: &Effort,
+    ) -> Option<Solution> {
         let parties = self.parties(facts, outcomes);
-        effort.spend(parties.iter().flat_map(|p| &p.columns).map(|c| 1 + c.0.len() as u64).sum())?;
+        effort
+            .spend(parties.iter().flat_map(|p| &p.columns).map(|c| 1 + c.0.len() as u64).sum())?;
         if let Some(party) = parties.iter().find(|p| p.columns.is_empty()) {
             return Some(Solution::Contradiction(Certificate::nobody(party.kinds[0])));
         }
@@ -154,22 +180,36 @@ impl<'a> Program<'a> {
                 let bound = certificate.bound(self.evidence);
                 Solution::Bound(fraction(bound, &certificate.times), certificate)
             }
-            End::Falling(values) => Solution::Contradiction(certificate(facts, &parties, &values, IBig::ZERO)),
+            End::Falling(values) => {
+                Solution::Contradiction(certificate(facts, &parties, &values, IBig::ZERO))
+            }
         })
     }
 
-    /// The fewest people who must have one of these outcomes, if these facts hold. Each fact must be given once.
-    /// `None` if it takes more work than is left.
+    /// The fewest people who must have one of these outcomes, if these facts hold. Each fact must
+    /// be given once. `None` if it takes more work than is left.
     pub fn minimum(&self, facts: &[u32], outcomes: &[u32], effort: &Effort) -> Option<Solution> {
         self.bound_below(facts, outcomes, false, effort)
     }
 
-    /// A bound like [`Program::minimum`], if not always the best, with small multiples of few facts.
-    pub fn thrifty_minimum(&self, facts: &[u32], outcomes: &[u32], effort: &Effort) -> Option<Solution> {
+    /// A bound like [`Program::minimum`], if not always the best, with small multiples of few
+    /// facts.
+    pub fn thrifty_minimum(
+        &self,
+        facts: &[u32],
+        outcomes: &[u32],
+        effort: &Effort,
+    ) -> Option<Solution> {
         self.bound_below(facts, outcomes, true, effort)
     }
 
-    fn bound_below(&self, facts: &[u32], outcomes: &[u32], thrifty: bool, effort: &Effort) -> Option<Solution> {
+    fn bound_below(
+        &self,
+        facts: &[u32],
+        outcomes: &[u32],
+        thrifty: bool,
+        effort: &Effort,
+    ) -> Option<Solution> {
         let mut kinds: Vec<u32> = outcomes.iter().map(|&o| self.kind_of(o)).collect();
         kinds.sort_unstable();
         kinds.dedup();
@@ -178,7 +218,10 @@ impl<'a> Program<'a> {
         // Whoever has none of the others has one of these.
         Some(match self.bound_above(facts, &others, thrifty, effort)? {
             Solution::Bound(most, certificate) => {
-                let people = kinds.iter().map(|&k| u64::from(self.evidence.kinds()[k as usize].people)).sum();
+                let people = kinds
+                    .iter()
+                    .map(|&k| u64::from(self.evidence.kinds()[k as usize].people))
+                    .sum();
                 Solution::Bound(Fraction::whole(people).less(&most), certificate.complement(&kinds))
             }
             contradiction => contradiction,
@@ -188,13 +231,15 @@ impl<'a> Program<'a> {
 
 /// The dual of the program of some facts and parties.
 ///
-/// With a multiple y of every fact and z of every party, z + Σ y over the facts of a column is at least 1 if it is asked
-/// for and at least 0 if not; the least Σ people · z + Σ count · y is the most that can be asked for. The party's first
-/// column has its surplus s as a variable, so that z = its claim + s − Σ y; every other column has a condition.
+/// With a multiple y of every fact and z of every party, z + Σ y over the facts of a column is at
+/// least 1 if it is asked for and at least 0 if not; the least Σ people · z + Σ count · y is the
+/// most that can be asked for. The party's first column has its surplus s as a variable, so that z
+/// = its claim + s − Σ y; every other column has a condition.
 ///
-/// Variables: for each fact y (free if the fact is one number, otherwise how often the upper and how often the lower end
-/// is taken), then the surplus of every column. A thrifty dual pays a little for every multiple of a fact.
-fn dual(evidence: &Evidence, facts: &[u32], parties: &[Party], thrifty: bool) -> Problem {
+/// Variables: for each fact y (free if the fact is one number, otherwise how often the upper and
+/// how often the lower end is taken), then the surplus of every column. A thrifty dual pays a
+/// little for every multiple of a fact.
+fn dual(evidence: &Evidence, facts: &[u32], parties: &[Party], thrifty: bool) -> Failure {
     let (scale, price) = if thrifty { (THRIFT, 1) } else { (1, 0) };
     let columns: usize = parties.iter().map(|p| p.columns.len()).sum();
     let surplus = 2 * facts.len() as u32;
@@ -233,23 +278,30 @@ fn dual(evidence: &Evidence, facts: &[u32], parties: &[Party], thrifty: bool) ->
                 }
             }
             entries.sort_unstable();
-            conditions.push(Condition { slack, entries, constant: u32::from(*asked) - u32::from(*claimed) });
+            conditions.push(Condition {
+                slack,
+                entries,
+                constant: u32::from(*asked) - u32::from(*claimed),
+            });
         }
         first += party.columns.len() as u32;
     }
-    Problem { free, costs, conditions }
+    Failure { free, costs, conditions }
 }
 
-/// The certificate of a solution of the dual (`times` 1) or of a direction in which it falls (0), in whole numbers.
+/// The certificate of a solution of the dual (`times` 1) or of a direction in which it falls (0),
+/// in whole numbers.
 fn certificate(facts: &[u32], parties: &[Party], values: &[Rational], times: IBig) -> Certificate {
     let of_fact = |f: u32| values[2 * f as usize].less(&IBig::ONE, &values[2 * f as usize + 1]);
-    let mut multiples: Vec<(u32, Rational)> = facts.iter().zip(0..).map(|(&fact, f)| (fact, of_fact(f))).collect();
+    let mut multiples: Vec<(u32, Rational)> =
+        facts.iter().zip(0..).map(|(&fact, f)| (fact, of_fact(f))).collect();
     multiples.retain(|m| !m.1.is_zero());
     let mut kinds: Vec<(u32, Rational)> = Vec::new();
     let mut surplus = 2 * facts.len();
     for party in parties {
         let (facts, asked) = &party.columns[0];
-        let start = if *asked { Rational::whole(times.clone()) } else { Rational::whole(IBig::ZERO) };
+        let start =
+            if *asked { Rational::whole(times.clone()) } else { Rational::whole(IBig::ZERO) };
         let start = start.less(&IBig::NEG_ONE, &values[surplus]);
         let multiple = facts.iter().fold(start, |sum, &f| sum.less(&IBig::ONE, &of_fact(f)));
         if !multiple.is_zero() {
@@ -260,7 +312,8 @@ fn certificate(facts: &[u32], parties: &[Party], values: &[Rational], times: IBi
     let all = multiples.iter().chain(&kinds).map(|m| &m.1.den);
     let scale = all.fold(IBig::ONE, |scale, den| &scale / IBig::from((&scale).gcd(den)) * den);
     let whole = |multiples: Vec<(u32, Rational)>| {
-        let mut whole: Vec<(u32, IBig)> = multiples.into_iter().map(|(i, m)| (i, m.num * &scale / m.den)).collect();
+        let mut whole: Vec<(u32, IBig)> =
+            multiples.into_iter().map(|(i, m)| (i, m.num * &scale / m.den)).collect();
         whole.sort_unstable_by_key(|m| m.0);
         whole
     };
@@ -275,12 +328,19 @@ fn fraction(num: IBig, den: &IBig) -> Fraction {
 impl Certificate {
     /// The contradiction that a kind of people can have no outcome.
     pub(super) fn nobody(kind: u32) -> Certificate {
-        Certificate { upper: true, times: IBig::ZERO, facts: Vec::new(), kinds: vec![(kind, IBig::NEG_ONE)] }
+        Certificate {
+            upper: true,
+            times: IBig::ZERO,
+            facts: Vec::new(),
+            kinds: vec![(kind, IBig::NEG_ONE)],
+        }
     }
 
     /// A bound from below on some outcomes of these kinds, from one from above on their others.
     fn complement(self, all: &[u32]) -> Certificate {
-        let negated = |multiples: Vec<(u32, IBig)>| multiples.into_iter().map(|(i, n)| (i, -n)).collect::<Vec<_>>();
+        let negated = |multiples: Vec<(u32, IBig)>| {
+            multiples.into_iter().map(|(i, n)| (i, -n)).collect::<Vec<_>>()
+        };
         let mut kinds: HashMap<u32, IBig> = negated(self.kinds).into_iter().collect();
         all.iter().for_each(|&k| *kinds.entry(k).or_default() += &self.times);
         let mut kinds: Vec<(u32, IBig)> = kinds.into_iter().filter(|m| !m.1.is_zero()).collect();
@@ -298,8 +358,9 @@ impl Certificate {
         self.facts.iter().map(count).chain(self.kinds.iter().map(people)).sum()
     }
 
-    /// Checks by plain arithmetic that the multiples prove [`Certificate::bound`] of these outcomes: that they add up to
-    /// enough for every outcome of everybody (and not to more than enough, for a bound from below).
+    /// Checks by plain arithmetic that the multiples prove [`Certificate::bound`] of these
+    /// outcomes: that they add up to enough for every outcome of everybody (and not to more than
+    /// enough, for a bound from below).
     pub fn verify(&self, evidence: &Evidence, outcomes: &[u32]) -> bool {
         let facts: HashMap<u32, &IBig> = self.facts.iter().map(|m| (m.0, &m.1)).collect();
         let kinds: HashMap<u32, &IBig> = self.kinds.iter().map(|m| (m.0, &m.1)).collect();
@@ -311,6 +372,7 @@ impl Certificate {
             if self.upper { sum >= *claim } else { sum <= *claim }
         };
         let everybody = 0..evidence.kinds().len() as u32;
-        self.times >= IBig::ZERO && everybody.into_iter().all(|k| evidence.outcomes_of(k).all(|o| holds(k, o)))
+        self.times >= IBig::ZERO
+            && everybody.into_iter().all(|k| evidence.outcomes_of(k).all(|o| holds(k, o)))
     }
 }

@@ -1,8 +1,9 @@
 //! What follows from everything that was published: the inference engine.
 //!
-//! [`Evidence`] says which people may have which values, and how often each value was published for each group.
-//! [`forced`] finds what is impossible and what is certain, [`entropy`] the maximum-entropy belief, [`worlds`] the share
-//! of consistent worlds, [`witness`] the published facts that give an inference.
+//! [`Evidence`] says which people may have which values, and how often each value was published for
+//! each group. [`forced`] finds what is impossible and what is certain, [`entropy`] the
+//! maximum-entropy belief, [`worlds`] the share of consistent worlds, [`witness`] the published
+//! facts that give an inference.
 
 mod effort;
 pub mod entropy;
@@ -22,6 +23,6 @@ pub mod worlds;
 pub use effort::Effort;
 pub use entropy::{Beliefs, NoBelief, WORK, maximum_entropy};
 pub use evidence::{Component, Evidence, Fact, Kind, Known, Located, Outcome, Source};
-pub use forced::{Forced, forced};
+pub use forced::{Forced, forced, forced_unless};
 pub use infer::{Inference, infer};
 pub use reasons::{Contradiction, Reasons};

@@ -1,13 +1,18 @@
-//! A transport network between two families of counts: what flows the same way in every feasible flow is fixed.
+//! A transport network between two families of counts: what flows the same way in every feasible
+//! flow is fixed.
 //!
-//! Every edge is something that may be true of the people of a kind. It leaves a node on the left and enters one on the
-//! right; each node is a count with bounds. An end of an edge may be outside, at the hub: those people are counted by
-//! one side only. The hub also closes the circulation: the flow of a node comes from it or goes to it.
+//! Every edge is something that may be true of the people of a kind. It leaves a node on the left
+//! and enters one on the right; each node is a count with bounds. An end of an edge may be outside,
+//! at the hub: those people are counted by one side only. The hub also closes the circulation: the
+//! flow of a node comes from it or goes to it.
 //!
-//! Given one feasible flow, an edge can change exactly if it lies on a cycle of the residual graph. So an edge whose
-//! ends are in different strongly connected components has the same flow in all of them.
+//! Given one feasible flow, an edge can change exactly if it lies on a cycle of the residual graph.
+//! So an edge whose ends are in different strongly connected components has the same flow in all of
+//! them.
 
 mod flow;
+
+use crate::progress::Watch;
 
 /// Of an outcome: how many people have it is not fixed yet.
 pub(super) const OPEN: u32 = u32::MAX;
@@ -19,6 +24,9 @@ const NONE: u32 = u32::MAX;
 
 /// Networks with more edges are split where they fall apart; to keep smaller ones whole is cheaper.
 const SPLIT: usize = 64;
+
+/// Edges between two questions whether to go on: about a tenth of a second.
+pub(super) const EDGES: u64 = 1 << 20;
 
 /// What is fixed so far.
 pub(super) struct Progress {
@@ -70,10 +78,22 @@ impl Network {
     }
 
     /// Adds an edge for outcomes of one kind, of which so many people are left.
-    pub fn push_edge(&mut self, left: u32, right: u32, people: u32, outcomes: impl Iterator<Item = u32>) {
+    pub fn push_edge(
+        &mut self,
+        left: u32,
+        right: u32,
+        people: u32,
+        outcomes: impl Iterator<Item = u32>,
+    ) {
         let first = self.outcomes.len() as u32;
         self.outcomes.extend(outcomes);
-        self.edges.push(Edge { left, right, flow: 0, cap: people, outcomes: (first, self.outcomes.len() as u32) });
+        self.edges.push(Edge {
+            left,
+            right,
+            flow: 0,
+            cap: people,
+            outcomes: (first, self.outcomes.len() as u32),
+        });
     }
 
     /// The outcomes of all edges, also of those that are gone since it was last split.
@@ -86,19 +106,24 @@ impl Network {
         self.edges.is_empty()
     }
 
-    /// Finds outcomes that are fixed, and how many people have each. A large network is split at them, and becomes empty.
+    /// Finds outcomes that are fixed, and how many people have each. A large network is split at
+    /// them, and becomes empty.
     pub fn settle(
         &mut self,
         progress: &Progress,
         work: &mut Work,
-        fixed: &mut Vec<(u32, u32)>,
-        parts: &mut Vec<Network>,
+        (fixed, parts): (&mut Vec<(u32, u32)>, &mut Vec<Network>),
+        watch: &Watch<'_>,
     ) -> Result<(), Infeasible> {
         self.update(progress)?;
         work.index(self);
         self.start(work);
         for up_left in [true, false] {
-            self.augment(up_left, work)?;
+            self.augment(up_left, work, watch)?;
+        }
+        if !watch.work(self.edges.len() as u64, EDGES) {
+            // The flow may not be feasible, and fixes nothing.
+            return Ok(());
         }
         self.components(work);
         self.cut(work, fixed);
@@ -110,18 +135,20 @@ impl Network {
         Ok(())
     }
 
-    /// A cut that fixes the edge of an outcome: the nodes on the side without the hub, and whether that side is closed: if
-    /// so as much as can be flows out of it and as little as can be into it, otherwise the other way round. `None` if the
-    /// edge is not fixed.
+    /// A cut that fixes the edge of an outcome: the nodes on the side without the hub, and whether
+    /// that side is closed: if so as much as can be flows out of it and as little as can be into
+    /// it, otherwise the other way round. `None` if the edge is not fixed.
     pub fn cut_at(&mut self, outcome: u32, work: &mut Work) -> Option<(Vec<u32>, bool)> {
         work.index(self);
         self.start(work);
         for up_left in [true, false] {
-            self.augment(up_left, work).ok()?;
+            self.augment(up_left, work, &Watch::silent()).ok()?;
         }
         work.hub(self);
         let hub = self.nodes.len() as u32;
-        let has = |e: &&Edge| self.outcomes[e.outcomes.0 as usize..e.outcomes.1 as usize].contains(&outcome);
+        let has = |e: &&Edge| {
+            self.outcomes[e.outcomes.0 as usize..e.outcomes.1 as usize].contains(&outcome)
+        };
         let edge = self.edges.iter().find(has)?;
         let end = |n: u32| if n == HUB { hub } else { n };
         let (left, right) = (end(edge.left), end(edge.right));
@@ -139,7 +166,10 @@ impl Network {
             }
         }
         let closed = !seen[hub as usize];
-        let side = (0..hub).filter(|&n| seen[n as usize] == closed).map(|n| self.nodes[n as usize].id).collect();
+        let side = (0..hub)
+            .filter(|&n| seen[n as usize] == closed)
+            .map(|n| self.nodes[n as usize].id)
+            .collect();
         (!seen[tail as usize]).then_some((side, closed))
     }
 
@@ -172,7 +202,8 @@ impl Network {
             }
             // One person who is open is left.
             if edge.cap > 1 {
-                edge.cap = progress.room[progress.kind_of[outcomes[first as usize] as usize] as usize];
+                edge.cap =
+                    progress.room[progress.kind_of[outcomes[first as usize] as usize] as usize];
             }
             edge.flow = edge.flow.saturating_sub(told).min(edge.cap);
             true
@@ -215,7 +246,8 @@ impl Network {
                     Some(to) if work.level[to as usize] == NONE => work.enter(to, &mut time),
                     Some(to) => {
                         if work.component[to as usize] == NONE {
-                            work.reach[node as usize] = work.reach[node as usize].min(work.level[to as usize]);
+                            work.reach[node as usize] =
+                                work.reach[node as usize].min(work.level[to as usize]);
                         }
                     }
                     None => {
@@ -291,8 +323,8 @@ impl Network {
         });
     }
 
-    /// Its connected parts, but for single nodes: such a node says nothing about people that the network of people and the
-    /// same fact does not say.
+    /// Its connected parts, but for single nodes: such a node says nothing about people that the
+    /// network of people and the same fact does not say.
     pub fn split(self, work: &mut Work) -> Vec<Network> {
         let parent = &mut work.level;
         parent.clear();
@@ -451,7 +483,8 @@ impl Work {
         for (number, node) in (0u32..).zip(&network.nodes) {
             let (left, sum) = (number < network.lefts, self.sum[number as usize]);
             let open = if left { sum < node.high } else { sum > node.low };
-            let outside = |&e: &u32| network.other(e, number) == HUB && network.residual(e, !left) > 0;
+            let outside =
+                |&e: &u32| network.other(e, number) == HUB && network.residual(e, !left) > 0;
             if open || self.outside[number as usize] && self.at(number).iter().any(outside) {
                 self.from_hub.push(number);
             }

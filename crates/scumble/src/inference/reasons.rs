@@ -1,27 +1,28 @@
 //! Why something is impossible: facts that suffice for it.
 //!
-//! A network fixes an outcome by a cut: the facts on one side of it, and what was fixed before of the edges that cross it,
-//! suffice. Which network and when is in the log of [`super::forced`]; the cut is found again when it is asked for. Then
-//! facts are left out as long as the rest suffices.
+//! A network fixes an outcome by a cut: the facts on one side of it, and what was fixed before of
+//! the edges that cross it, suffice. Which network and when is in the log of [`super::forced`]; the
+//! cut is found again when it is asked for. Then facts are left out as long as the rest suffices.
 
 use super::evidence::Evidence;
 use super::forced::{Forced, Log, Seed, solve};
 use super::network::{HUB, Network, Node, Work};
+use crate::progress::Watch;
 use hashbrown::{HashMap, HashSet};
 
 /// More facts than this, that suffice by networks alone, are not made fewer by searching.
 const SEARCHED: usize = 40;
 
-/// How many facts and outcomes may be looked at, one set of facts after another, to make a reason shorter: some seconds. A
-/// reason that is still long then stays so.
+/// How many facts and outcomes may be looked at, one set of facts after another, to make a reason
+/// shorter: some seconds. A reason that is still long then stays so.
 const TRIED: usize = 5_000_000;
 
 /// Facts that no world meets together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The facts, rising; without any one of them the others can be met, as far as the engine can tell, unless they are so
-    /// many that to try it would take too long. None if people of one kind have no outcome at all: their groups have no
-    /// value in common.
+    /// The facts, rising; without any one of them the others can be met, as far as the engine can
+    /// tell, unless they are so many that to try it would take too long. None if people of one kind
+    /// have no outcome at all: their groups have no value in common.
     pub facts: Vec<u32>,
     /// The people whom these facts count: numbers of their kinds, rising.
     pub kinds: Vec<u32>,
@@ -35,6 +36,8 @@ pub struct Reasons<'a> {
     /// The kinds that fact f counts are `kinds[first[f]..first[f + 1]]`.
     first: Vec<u32>,
     kinds: Vec<u32>,
+    /// Who may cancel the search.
+    pub(super) watch: Option<&'a Watch<'a>>,
 }
 
 impl<'a> Reasons<'a> {
@@ -59,18 +62,25 @@ impl<'a> Reasons<'a> {
             kinds[*at as usize] = kind;
             *at += 1;
         }
-        Reasons { evidence, log, kind_of: evidence.kind_of(), first, kinds }
+        Reasons { evidence, log, kind_of: evidence.kind_of(), first, kinds, watch: None }
     }
 
-    /// Facts that make an outcome impossible, rising; none can be left out, as far as the engine can tell, unless they are so
-    /// many (hundreds) that to try it would take too long. `None` if it is possible or not decided.
+    /// The same; once it is cancelled, reasons are made no shorter.
+    pub fn watched(self, watch: &'a Watch<'a>) -> Reasons<'a> {
+        Reasons { watch: Some(watch), ..self }
+    }
+
+    /// Facts that make an outcome impossible, rising; none can be left out, as far as the engine
+    /// can tell, unless they are so many (hundreds) that to try it would take too long. `None` if
+    /// it is possible or not decided.
     pub fn excluded(&self, outcome: u32) -> Option<Vec<u32>> {
         let kind = self.kind_of[outcome as usize];
         self.explain(self.sufficient(outcome)?, Some((kind, outcome)))
     }
 
-    /// Facts that make an outcome impossible, rising: all that the engine used. Cheaper than [`Reasons::excluded`], but some
-    /// may not be needed. `None` if the outcome is possible or not decided.
+    /// Facts that make an outcome impossible, rising: all that the engine used. Cheaper than
+    /// [`Reasons::excluded`], but some may not be needed. `None` if the outcome is possible or not
+    /// decided.
     pub fn sufficient(&self, outcome: u32) -> Option<Vec<u32>> {
         let stamp = self.log.stamps[outcome as usize];
         let impossible = stamp == Log::SEARCH || self.log.fixed[outcome as usize] == 0;
@@ -85,7 +95,11 @@ impl<'a> Reasons<'a> {
             }
             Seed::Kind(kind) => (HashSet::new(), self.evidence.outcomes_of(*kind).collect()),
             Seed::Facts(facts) => {
-                let outcomes = self.counted(facts).into_iter().flat_map(|k| self.evidence.outcomes_of(k)).collect();
+                let outcomes = self
+                    .counted(facts)
+                    .into_iter()
+                    .flat_map(|k| self.evidence.outcomes_of(k))
+                    .collect();
                 (facts.iter().copied().collect(), outcomes)
             }
         };
@@ -104,7 +118,9 @@ impl<'a> Reasons<'a> {
             earlier.clear();
             match self.log.stamps[outcome as usize] {
                 Log::SEARCH => self.searched(outcome, &mut facts, &mut earlier),
-                stamp if stamp % 2 == 1 => self.siblings(self.kind_of[outcome as usize], stamp, &mut earlier),
+                stamp if stamp % 2 == 1 => {
+                    self.siblings(self.kind_of[outcome as usize], stamp, &mut earlier)
+                }
                 _ => self.cut(outcome, &mut work, &mut facts, &mut earlier),
             }
             waiting.extend(earlier.iter().copied().filter(|&o| seen.insert(o)));
@@ -116,17 +132,23 @@ impl<'a> Reasons<'a> {
 
     /// The outcomes of a kind that were fixed before.
     fn siblings(&self, kind: u32, stamp: u32, earlier: &mut Vec<u32>) {
-        earlier.extend(self.evidence.outcomes_of(kind).filter(|&o| self.log.stamps[o as usize] < stamp));
+        earlier.extend(
+            self.evidence.outcomes_of(kind).filter(|&o| self.log.stamps[o as usize] < stamp),
+        );
     }
 
-    /// The facts of the part that was searched, and what was fixed before of the people whom they count.
+    /// The facts of the part that was searched, and what was fixed before of the people whom they
+    /// count.
     fn searched(&self, outcome: u32, facts: &mut HashSet<u32>, earlier: &mut Vec<u32>) {
         let mut waiting = vec![self.kind_of[outcome as usize]];
         let mut seen: HashSet<u32> = waiting.iter().copied().collect();
         let mut of_part: HashSet<u32> = HashSet::new();
         while let Some(kind) = waiting.pop() {
             self.siblings(kind, Log::SEARCH, earlier);
-            let open = self.evidence.outcomes_of(kind).filter(|&o| self.log.stamps[o as usize] >= Log::SEARCH);
+            let open = self
+                .evidence
+                .outcomes_of(kind)
+                .filter(|&o| self.log.stamps[o as usize] >= Log::SEARCH);
             for &fact in open.flat_map(|o| self.evidence.facts_of(o)) {
                 if of_part.insert(fact) {
                     waiting.extend(self.counted(&[fact]).into_iter().filter(|&k| seen.insert(k)));
@@ -213,7 +235,12 @@ impl<'a> Reasons<'a> {
         for same in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             let (kind, [left, right], _) = same[0];
             let left_over = self.bounds(self.evidence.facts().len() as u32 + kind, stamp).high;
-            network.push_edge(place[&left], place[&right], left_over as u32, same.iter().map(|e| e.2));
+            network.push_edge(
+                place[&left],
+                place[&right],
+                left_over as u32,
+                same.iter().map(|e| e.2),
+            );
         }
         network
     }
@@ -228,13 +255,15 @@ impl<'a> Reasons<'a> {
                 (people, people)
             }
         };
-        let earlier = self.outcomes_at(node).into_iter().filter(|&o| self.log.stamps[o as usize] < stamp);
+        let earlier =
+            self.outcomes_at(node).into_iter().filter(|&o| self.log.stamps[o as usize] < stamp);
         let taken = earlier.map(|o| u64::from(self.log.fixed[o as usize])).sum::<u64>();
         Node { id: node, low: low.saturating_sub(taken), high: high.saturating_sub(taken) }
     }
 
-    /// The given facts refute the goal, or each other: made as few as can be. Networks alone are tried first, as a search
-    /// takes long where there is nothing to find; but a search may do with fewer facts.
+    /// The given facts refute the goal, or each other: made as few as can be. Networks alone are
+    /// tried first, as a search takes long where there is nothing to find; but a search may do with
+    /// fewer facts.
     fn explain(&self, facts: Vec<u32>, goal: Option<(u32, u32)>) -> Option<Vec<u32>> {
         let by_networks = self.refuted(&facts, goal, false);
         let facts = if by_networks { self.shrunk(facts, goal, false) } else { facts };
@@ -249,7 +278,7 @@ impl<'a> Reasons<'a> {
     fn shrunk(&self, mut facts: Vec<u32>, goal: Option<(u32, u32)>, search: bool) -> Vec<u32> {
         let mut left = TRIED;
         let mut chunk = facts.len().div_ceil(2);
-        while chunk > 0 {
+        while chunk > 0 && !self.watch.is_some_and(Watch::stopped) {
             let mut at = 0;
             while at < facts.len() {
                 let end = (at + chunk).min(facts.len());
@@ -267,9 +296,11 @@ impl<'a> Reasons<'a> {
         facts
     }
 
-    /// The number of facts and of outcomes of the people whom they count: what it takes to look at them.
+    /// The number of facts and of outcomes of the people whom they count: what it takes to look at
+    /// them.
     fn size(&self, facts: &[u32]) -> usize {
-        let outcomes: usize = self.counted(facts).into_iter().map(|kind| self.evidence.outcomes_of(kind).len()).sum();
+        let outcomes: usize =
+            self.counted(facts).into_iter().map(|kind| self.evidence.outcomes_of(kind).len()).sum();
         facts.len() + outcomes + 1
     }
 
@@ -282,7 +313,7 @@ impl<'a> Reasons<'a> {
             kinds.insert(at, kind);
         }
         let part = self.evidence.only(facts, kinds);
-        match solve(&part.evidence, search) {
+        match solve(&part.evidence, search, self.watch.unwrap_or(&Watch::silent())) {
             Err(_) => true,
             Ok(forced) => goal.is_some_and(|(_, outcome)| {
                 let local = part.outcomes.binary_search(&outcome);
@@ -293,7 +324,9 @@ impl<'a> Reasons<'a> {
 
     /// The kinds that the facts count, rising.
     fn counted(&self, facts: &[u32]) -> Vec<u32> {
-        let kinds = |&f: &u32| &self.kinds[self.first[f as usize] as usize..self.first[f as usize + 1] as usize];
+        let kinds = |&f: &u32| {
+            &self.kinds[self.first[f as usize] as usize..self.first[f as usize + 1] as usize]
+        };
         let mut counted: Vec<u32> = facts.iter().flat_map(kinds).copied().collect();
         counted.sort_unstable();
         counted.dedup();

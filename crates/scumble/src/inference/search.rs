@@ -1,12 +1,14 @@
 //! Worlds of small evidence, by search: which outcomes are possible at all.
 
 use super::evidence::Evidence;
+use crate::progress::Watch;
 
 /// How many choices a search for one world may take.
 const CHOICES: usize = 2000;
 
-/// For each outcome whether it is possible, as far as the search can say; `None` if there is no world.
-pub(super) fn possible(evidence: &Evidence) -> Option<Vec<Option<bool>>> {
+/// For each outcome whether it is possible, as far as the search can say before it is cancelled;
+/// `None` if there is no world.
+pub(super) fn possible(evidence: &Evidence, watch: &Watch<'_>) -> Option<Vec<Option<bool>>> {
     let mut search = Search::new(evidence);
     let count = evidence.outcomes().len();
     let mut verdicts = vec![None; count];
@@ -15,7 +17,15 @@ pub(super) fn possible(evidence: &Evidence) -> Option<Vec<Option<bool>>> {
         return None;
     }
     for outcome in 0..count {
-        search.world.iter().zip(&mut verdicts).filter(|(n, _)| **n > 0).for_each(|(_, v)| *v = Some(true));
+        if !watch.work(1, 16) {
+            break;
+        }
+        search
+            .world
+            .iter()
+            .zip(&mut verdicts)
+            .filter(|(n, _)| **n > 0)
+            .for_each(|(_, v)| *v = Some(true));
         if verdicts[outcome].is_some() {
             continue;
         }
@@ -27,7 +37,12 @@ pub(super) fn possible(evidence: &Evidence) -> Option<Vec<Option<bool>>> {
             return None;
         }
     }
-    search.world.iter().zip(&mut verdicts).filter(|(n, _)| **n > 0).for_each(|(_, v)| *v = Some(true));
+    search
+        .world
+        .iter()
+        .zip(&mut verdicts)
+        .filter(|(n, _)| **n > 0)
+        .for_each(|(_, v)| *v = Some(true));
     Some(verdicts)
 }
 
@@ -59,13 +74,19 @@ impl Search {
         let mut constraints: Vec<Constraint> = Vec::new();
         let mut bounds = Vec::new();
         for (number, kind) in kinds {
-            let (people, members) = (u64::from(kind.people), evidence.outcomes_of(number).collect());
+            let (people, members) =
+                (u64::from(kind.people), evidence.outcomes_of(number).collect());
             bounds.extend(evidence.outcomes_of(number).map(|_| (0, kind.people)));
             constraints.push(Constraint { low: people, high: people, members, sums: (0, 0) });
         }
         let first = constraints.len();
         for fact in evidence.facts() {
-            constraints.push(Constraint { low: fact.low, high: fact.high, members: Vec::new(), sums: (0, 0) });
+            constraints.push(Constraint {
+                low: fact.low,
+                high: fact.high,
+                members: Vec::new(),
+                sums: (0, 0),
+            });
         }
         for outcome in 0..evidence.outcomes().len() as u32 {
             for &fact in evidence.facts_of(outcome) {
@@ -169,7 +190,8 @@ impl Search {
         found
     }
 
-    /// Decides an outcome of the constraint that leaves least to choose, as the last world has it if that can be.
+    /// Decides an outcome of the constraint that leaves least to choose, as the last world has it
+    /// if that can be.
     fn choose(&mut self) -> Option<bool> {
         let Some(outcome) = self.tightest() else {
             self.world.clear();
@@ -199,9 +221,12 @@ impl Search {
 
     fn tightest(&self) -> Option<usize> {
         let open = |c: &Constraint| c.members.iter().filter(|&&o| self.is_open(o)).count();
-        let tight = self.constraints.iter().filter(|c| c.sums.0 < c.sums.1).min_by_key(|c| open(c))?;
+        let tight =
+            self.constraints.iter().filter(|c| c.sums.0 < c.sums.1).min_by_key(|c| open(c))?;
         let open = || tight.members.iter().copied().filter(|&o| self.is_open(o));
-        open().max_by_key(|&o| (self.world[o as usize], self.of[o as usize].len())).map(|o| o as usize)
+        open()
+            .max_by_key(|&o| (self.world[o as usize], self.of[o as usize].len()))
+            .map(|o| o as usize)
     }
 
     fn is_open(&self, outcome: u32) -> bool {

@@ -58,26 +58,39 @@ impl Teller<'_> {
         let Fact { low, high, source } = self.program.evidence().facts()[fact as usize];
         let (release, group, value) = match source {
             Source::Published { release, group, value } => (release, group, value),
-            Source::Known(statement) => return format!("It is known that {}.", self.names.known(statement)),
+            Source::Known(statement) => {
+                return format!("It is known that {}.", self.names.known(statement));
+            }
         };
-        let (value, often, place) = (self.names.value(value), often(low, high), self.names.group(release, group));
-        let sure = |k: &u32| self.names.located(*k).get(release as usize) == Some(&Located::at(group));
-        let (sure, unsure): (Vec<u32>, Vec<u32>) = self.members(release, group).into_iter().partition(sure);
+        let (value, often, place) =
+            (self.names.value(value), often(low, high), self.names.group(release, group));
+        let sure =
+            |k: &u32| self.names.located(*k).get(release as usize) == Some(&Located::at(group));
+        let (sure, unsure): (Vec<u32>, Vec<u32>) =
+            self.members(release, group).into_iter().partition(sure);
         if unsure.is_empty() {
-            return format!("{value} occurs {often} among {} ({place}).", self.people(&sure).listed(", "));
+            return format!(
+                "{value} occurs {often} among {} ({place}).",
+                self.people(&sure).listed(", ")
+            );
         }
         let unsure = format!("{} may be", self.people(&unsure).listed(" and "));
         if sure.is_empty() {
             return format!("{value} occurs {often} in {place}, where {unsure}.");
         }
         let sure = self.people(&sure);
-        format!("{value} occurs {often} in {place}, where {} {} and {unsure}.", sure.listed(" and "), sure.are())
+        format!(
+            "{value} occurs {often} in {place}, where {} {} and {unsure}.",
+            sure.listed(" and "),
+            sure.are()
+        )
     }
 
     /// The kinds that are or may be in a group, rising.
     fn members(&self, release: u32, group: u32) -> BTreeSet<u32> {
         let facts = self.program.evidence().facts();
-        let first = facts.partition_point(|f| f.source < Source::Published { release, group, value: 0 });
+        let first =
+            facts.partition_point(|f| f.source < Source::Published { release, group, value: 0 });
         let here = |f: &u32| matches!(self.source(*f), Source::Published { release: r, group: g, .. } if (r, g) == (release, group));
         let facts = (first as u32..facts.len() as u32).take_while(here);
         facts.flat_map(|f| self.program.kinds_of(f)).collect()
@@ -86,11 +99,13 @@ impl Teller<'_> {
     /// Whether a group has a value.
     fn has(&self, release: u32, group: u32, value: u32) -> bool {
         let facts = self.program.evidence().facts();
-        facts.binary_search_by_key(&Source::Published { release, group, value }, |f| f.source).is_ok()
+        facts
+            .binary_search_by_key(&Source::Published { release, group, value }, |f| f.source)
+            .is_ok()
     }
 
-    /// Who is in a group of the witness and cannot have its value, because another group of theirs lacks it. Only where
-    /// the combination would not add up otherwise.
+    /// Who is in a group of the witness and cannot have its value, because another group of theirs
+    /// lacks it. Only where the combination would not add up otherwise.
     fn missing(&self, certificate: &Certificate, conclusion: Conclusion) -> Vec<String> {
         // value, release and groups that lack it → kinds.
         let mut missing: BTreeMap<(u32, u32, Vec<u32>), Vec<u32>> = BTreeMap::new();
@@ -110,7 +125,9 @@ impl Teller<'_> {
             let Source::Published { release, group, value } = self.source(fact) else { continue };
             let counted = self.program.kinds_of(fact);
             for kind in self.members(release, group) {
-                if counted.binary_search(&kind).is_err() && !self.would_fit(certificate, kind, value) {
+                if counted.binary_search(&kind).is_err()
+                    && !self.would_fit(certificate, kind, value)
+                {
                     lacking(kind, value);
                 }
             }
@@ -119,22 +136,25 @@ impl Teller<'_> {
         if let Conclusion::About { kind, claim } = conclusion {
             let outcomes = self.program.evidence().outcomes_of(kind);
             let evidence = self.program.evidence();
-            if outcomes.into_iter().all(|o| evidence.outcomes()[o as usize].value != claim.value()) {
+            if outcomes.into_iter().all(|o| evidence.outcomes()[o as usize].value != claim.value())
+            {
                 lacking(kind, claim.value());
             }
         }
         let sentence = |((value, release, groups), kinds): ((u32, u32, Vec<u32>), Vec<u32>)| {
             let (people, value) = (self.people(&kinds), self.names.value(value));
-            let groups: Vec<String> = groups.iter().map(|&g| self.names.group(release, g)).collect();
-            let place = if groups.is_empty() { self.names.release(release) } else { groups.join(" or ") };
+            let groups: Vec<String> =
+                groups.iter().map(|&g| self.names.group(release, g)).collect();
+            let place =
+                if groups.is_empty() { self.names.release(release) } else { groups.join(" or ") };
             let (who, not) = (people.listed(" and "), people.have_not());
             format!("{who} {not} {value}: there is none in {place}, where {who} {}.", people.are())
         };
         missing.into_iter().map(sentence).collect()
     }
 
-    /// Whether the combination would still hold if people of a kind could have a value: of the groups that they may be
-    /// in, those that make it hardest.
+    /// Whether the combination would still hold if people of a kind could have a value: of the
+    /// groups that they may be in, those that make it hardest.
     fn would_fit(&self, certificate: &Certificate, kind: u32, value: u32) -> bool {
         let multiple = |list: &[(u32, IBig)], i: u32| {
             list.binary_search_by_key(&i, |m| m.0).map_or(IBig::ZERO, |at| list[at].1.clone())
@@ -146,8 +166,13 @@ impl Teller<'_> {
                 let found = certificate.facts.iter().find(|m| self.source(m.0) == source);
                 found.map_or(IBig::ZERO, |m| m.1.clone())
             };
-            let options = place.groups.iter().map(|&g| of_group(g)).chain(place.may_be_absent.then_some(IBig::ZERO));
-            sum += if certificate.upper { options.min() } else { options.max() }.unwrap_or_default();
+            let options = place
+                .groups
+                .iter()
+                .map(|&g| of_group(g))
+                .chain(place.may_be_absent.then_some(IBig::ZERO));
+            sum +=
+                if certificate.upper { options.min() } else { options.max() }.unwrap_or_default();
         }
         if certificate.upper { sum >= IBig::ZERO } else { sum <= IBig::ZERO }
     }
@@ -156,7 +181,11 @@ impl Teller<'_> {
     fn one_value(&self, certificate: &Certificate) -> Vec<String> {
         let (mut only_one, mut one_of) = (Vec::new(), Vec::new());
         for (kind, n) in &certificate.kinds {
-            if (*n > IBig::ZERO) == certificate.upper { only_one.push(*kind) } else { one_of.push(*kind) }
+            if (*n > IBig::ZERO) == certificate.upper {
+                only_one.push(*kind)
+            } else {
+                one_of.push(*kind)
+            }
         }
         let mut sentences: Vec<String> = one_of.into_iter().map(|k| self.choice(k)).collect();
         if !only_one.is_empty() {
@@ -170,18 +199,26 @@ impl Teller<'_> {
     /// The values that people of a kind can have.
     fn choice(&self, kind: u32) -> String {
         let evidence = self.program.evidence();
-        let values: BTreeSet<u32> = evidence.outcomes_of(kind).map(|o| evidence.outcomes()[o as usize].value).collect();
+        let values: BTreeSet<u32> =
+            evidence.outcomes_of(kind).map(|o| evidence.outcomes()[o as usize].value).collect();
         let people = self.people(&[kind]);
-        let groups = (0..)
-            .zip(self.names.located(kind))
-            .flat_map(|(r, place)| place.groups.into_iter().map(|g| self.names.group(r, g)).collect::<Vec<_>>());
+        let groups = (0..).zip(self.names.located(kind)).flat_map(|(r, place)| {
+            place.groups.into_iter().map(|g| self.names.group(r, g)).collect::<Vec<_>>()
+        });
         let groups = groups.collect::<Vec<_>>().join(" and ");
         if values.is_empty() {
             return format!("No value is in all groups of {}: {groups}.", people.listed(" and "));
         }
-        let name = |&v: &u32| if v == Outcome::UNKNOWN { "an unknown value".to_owned() } else { self.names.value(v) };
+        let name = |&v: &u32| {
+            if v == Outcome::UNKNOWN { "an unknown value".to_owned() } else { self.names.value(v) }
+        };
         let values: Vec<String> = values.iter().map(name).collect();
-        format!("{} {} {}, no other: {groups}.", people.listed(" and "), people.have(), values.join(" or "))
+        format!(
+            "{} {} {}, no other: {groups}.",
+            people.listed(" and "),
+            people.have(),
+            values.join(" or ")
+        )
     }
 
     fn conclusion(&self, witness: &Witness) -> String {
@@ -204,33 +241,48 @@ impl Teller<'_> {
             return format!("These cannot all be true{sum}.");
         };
         let (people, value) = (self.people(&[kind]), self.names.value(claim.value()));
-        let each = if people.0.len() == 1 { people.listed("") } else { format!("each of {}", people.listed(" and ")) };
+        let each = if people.0.len() == 1 {
+            people.listed("")
+        } else {
+            format!("each of {}", people.listed(" and "))
+        };
         match claim {
             Claim::Impossible(_) => format!("{so}{}{sum}.", people.none_has(&value)),
-            Claim::Certain(_) => format!("{so}{} {} {value}{sum}.", people.listed(" and "), people.have()),
-            Claim::AtMost(_, share) => format!("{so}{each} has {value} with a probability of at most {share}{sum}."),
+            Claim::Certain(_) => {
+                format!("{so}{} {} {value}{sum}.", people.listed(" and "), people.have())
+            }
+            Claim::AtMost(_, share) => {
+                format!("{so}{each} has {value} with a probability of at most {share}{sum}.")
+            }
             Claim::AtLeast(_, share) => {
                 let others = match self.program.evidence().kinds()[kind as usize].people {
                     1 => String::new(),
                     people => format!("; {} of them may have {value} whatever one has", people - 1),
                 };
-                format!("{so}{each} has {value} with a probability of at least {share}{sum}{others}.")
+                format!(
+                    "{so}{each} has {value} with a probability of at least {share}{sum}{others}."
+                )
             }
         }
     }
 
-    /// The conclusion where some counts of a value, less other counts of it, leave nothing, or less than nothing.
+    /// The conclusion where some counts of a value, less other counts of it, leave nothing, or less
+    /// than nothing.
     fn moved(&self, certificate: &Certificate, conclusion: Conclusion) -> Option<String> {
         let one = |m: &(u32, IBig)| (&m.1).abs() == IBig::ONE;
-        let values: Option<BTreeSet<u32>> = certificate.facts.iter().map(|m| self.value(m.0)).collect();
+        let values: Option<BTreeSet<u32>> =
+            certificate.facts.iter().map(|m| self.value(m.0)).collect();
         let values = values?;
-        let plain = certificate.upper && certificate.kinds.is_empty() && certificate.facts.iter().all(one);
+        let plain =
+            certificate.upper && certificate.kinds.is_empty() && certificate.facts.iter().all(one);
         let value = *values.first().filter(|_| plain && values.len() == 1)?;
-        let (most, least): (Vec<_>, Vec<_>) = certificate.facts.iter().partition(|m| m.1 > IBig::ZERO);
+        let (most, least): (Vec<_>, Vec<_>) =
+            certificate.facts.iter().partition(|m| m.1 > IBig::ZERO);
         let facts = self.program.evidence().facts();
         let high: u64 = most.iter().map(|m| facts[m.0 as usize].high).sum();
         let low: u64 = least.iter().map(|m| facts[m.0 as usize].low).sum();
-        let counted: BTreeSet<u32> = least.iter().flat_map(|m| self.program.kinds_of(m.0)).collect();
+        let counted: BTreeSet<u32> =
+            least.iter().flat_map(|m| self.program.kinds_of(m.0)).collect();
         let counted = self.people(&counted.into_iter().collect::<Vec<_>>()).listed(", ");
         let name = self.names.value(value);
         if least.is_empty() || most.is_empty() {
@@ -283,12 +335,22 @@ impl Teller<'_> {
     /// Everybody for whom a sum that is nothing excludes a value.
     fn excluded(&self, certificate: &Certificate, value: u32) -> People {
         let evidence = self.program.evidence();
-        let multiple =
-            |f: &u32| certificate.facts.binary_search_by_key(f, |m| m.0).ok().map(|at| &certificate.facts[at].1);
-        let counted = |o: &u32| evidence.facts_of(*o).iter().filter_map(multiple).sum::<IBig>() > IBig::ZERO;
-        let kinds: BTreeSet<u32> = certificate.facts.iter().flat_map(|m| self.program.kinds_of(m.0)).collect();
+        let multiple = |f: &u32| {
+            certificate
+                .facts
+                .binary_search_by_key(f, |m| m.0)
+                .ok()
+                .map(|at| &certificate.facts[at].1)
+        };
+        let counted =
+            |o: &u32| evidence.facts_of(*o).iter().filter_map(multiple).sum::<IBig>() > IBig::ZERO;
+        let kinds: BTreeSet<u32> =
+            certificate.facts.iter().flat_map(|m| self.program.kinds_of(m.0)).collect();
         let excluded = kinds.into_iter().filter(|&k| {
-            evidence.outcomes_of(k).filter(|&o| evidence.outcomes()[o as usize].value == value).all(|o| counted(&o))
+            evidence
+                .outcomes_of(k)
+                .filter(|&o| evidence.outcomes()[o as usize].value == value)
+                .all(|o| counted(&o))
         });
         self.people(&excluded.collect::<Vec<_>>())
     }
@@ -299,7 +361,10 @@ impl Teller<'_> {
         let mut terms: Vec<(IBig, u64)> = Vec::new();
         for (fact, n) in &certificate.facts {
             let fact = evidence.facts()[*fact as usize];
-            terms.push((n.clone(), if (*n > IBig::ZERO) == certificate.upper { fact.high } else { fact.low }));
+            terms.push((
+                n.clone(),
+                if (*n > IBig::ZERO) == certificate.upper { fact.high } else { fact.low },
+            ));
         }
         let mut people: BTreeMap<&IBig, u64> = BTreeMap::new();
         for (kind, n) in &certificate.kinds {
@@ -319,7 +384,8 @@ impl Teller<'_> {
                 (_, true) => " − ",
             };
             let times = n.abs();
-            text += &if times == IBig::ONE { count.to_string() } else { format!("{times}·{count}") };
+            text +=
+                &if times == IBig::ONE { count.to_string() } else { format!("{times}·{count}") };
         }
         let bound = certificate.bound(evidence);
         let bound = if bound < IBig::ZERO { format!("−{}", -bound) } else { bound.to_string() };
@@ -331,17 +397,20 @@ impl Teller<'_> {
     }
 
     fn people(&self, kinds: &[u32]) -> People {
-        let everybody = |&k: &u32| (0..self.program.evidence().kinds()[k as usize].people).map(move |i| (k, i));
+        let everybody =
+            |&k: &u32| (0..self.program.evidence().kinds()[k as usize].people).map(move |i| (k, i));
         let mut kinds = kinds.to_vec();
         kinds.sort_by_key(|&kind| self.names.order(kind));
         let mut people = kinds.iter().flat_map(everybody);
-        let named: Vec<String> = people.by_ref().take(NAMED + 1).map(|(k, i)| self.names.person(k, i)).collect();
+        let named: Vec<String> =
+            people.by_ref().take(NAMED + 1).map(|(k, i)| self.names.person(k, i)).collect();
         let others = people.count();
         People(named, others)
     }
 }
 
-/// The names of the first few people, one more than are listed if there are more, and how many there are besides.
+/// The names of the first few people, one more than are listed if there are more, and how many
+/// there are besides.
 struct People(Vec<String>, usize);
 
 impl People {
@@ -350,7 +419,11 @@ impl People {
             [] => "nobody".to_owned(),
             [one] => one.clone(),
             all if all.len() > NAMED => {
-                format!("{} and {} others", all[..NAMED - 1].join(", "), all.len() + self.1 + 1 - NAMED)
+                format!(
+                    "{} and {} others",
+                    all[..NAMED - 1].join(", "),
+                    all.len() + self.1 + 1 - NAMED
+                )
             }
             [most @ .., one] => format!("{}{last}{one}", most.join(", ")),
         }

@@ -153,7 +153,8 @@ impl Number for IBig {
     }
 
     fn words(&self) -> u64 {
-        // Allocated, and with a slower greatest common divisor: several steps of the machine's own numbers.
+        // Allocated, and with a slower greatest common divisor: several steps of the machine's own
+        // numbers.
         4 + 2 * self.as_sign_words().1.len() as u64
     }
 }
@@ -166,8 +167,8 @@ struct Row<N> {
     /// Rising variables, no zeros.
     entries: Vec<(u32, N)>,
     constant: N,
-    /// The constant stands for itself and this many times something smaller than every number: without it nearly all
-    /// constants were 0, and steps would lead nowhere.
+    /// The constant stands for itself and this many times something smaller than every number:
+    /// without it nearly all constants were 0, and steps would lead nowhere.
     nudge: N,
 }
 
@@ -186,7 +187,8 @@ impl<N: Number> Row<N> {
     fn enter(&mut self, variable: u32) {
         let Ok(at) = self.entries.binary_search_by_key(&variable, |e| e.0) else { return };
         let (_, lead) = self.entries.remove(at);
-        let (basic, old) = (mem::replace(&mut self.basic, variable), mem::replace(&mut self.lead, lead));
+        let (basic, old) =
+            (mem::replace(&mut self.basic, variable), mem::replace(&mut self.lead, lead));
         let at = self.entries.partition_point(|e| e.0 < basic);
         self.entries.insert(at, (basic, old));
         if self.lead < N::default() {
@@ -196,7 +198,9 @@ impl<N: Number> Row<N> {
 
     /// Takes the basic variable of another row out of this one.
     fn eliminate(&mut self, other: &Row<N>, effort: &Effort) -> Result<(), Halt<N::Overflow>> {
-        let Ok(at) = self.entries.binary_search_by_key(&other.basic, |e| e.0) else { return Ok(()) };
+        let Ok(at) = self.entries.binary_search_by_key(&other.basic, |e| e.0) else {
+            return Ok(());
+        };
         let numbers = (self.entries.len() + other.entries.len()) as u64 + 3;
         effort.spend(numbers * self.lead.words().max(other.lead.words())).ok_or(Halt::Spent)?;
         let (_, entry) = self.entries.remove(at);
@@ -208,7 +212,8 @@ impl<N: Number> Row<N> {
         while let Some(variable) = [a.first(), b.first()].into_iter().flatten().map(|e| e.0).min() {
             let x = a.split_off_first_if(variable);
             let y = b.split_off_first_if(variable);
-            let sum = N::combine(x.unwrap_or(&zero), &mine, y.unwrap_or(&zero), &theirs).map_err(Halt::Overflow)?;
+            let sum = N::combine(x.unwrap_or(&zero), &mine, y.unwrap_or(&zero), &theirs)
+                .map_err(Halt::Overflow)?;
             if sum != zero {
                 self.entries.push((variable, sum));
             }
@@ -257,7 +262,7 @@ impl<'a, N> Walk<'a, N> for &'a [(u32, N)] {
 
 /// A linear program: the least Σ cost · variable over variables that are at least zero, or free.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct Failure {
     /// Which variables are free.
     pub free: Vec<bool>,
     /// The costs, by rising variables.
@@ -266,7 +271,8 @@ pub struct Problem {
     pub conditions: Vec<Condition>,
 }
 
-/// slack + Σ entry · variable = constant, where the slack is at least zero and in no other condition.
+/// slack + Σ entry · variable = constant, where the slack is at least zero and in no other
+/// condition.
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// The slack.
@@ -286,7 +292,7 @@ pub enum End {
     Falling(Vec<Rational>),
 }
 
-impl Problem {
+impl Failure {
     /// Solves it; `None` if that takes more work than is left.
     pub fn solve(&self, effort: &Effort) -> Option<End> {
         match Tableau::<i64>::new(self).map_err(Halt::Overflow).and_then(|t| t.solve(effort)) {
@@ -305,12 +311,13 @@ struct Tableau<'a, N> {
     free: &'a [bool],
     cost: Row<N>,
     rows: Vec<Row<N>>,
-    /// Rows whose basic variable is free: nothing limits it, so that they matter only for its value, at the end.
+    /// Rows whose basic variable is free: nothing limits it, so that they matter only for its
+    /// value, at the end.
     settled: Vec<Row<N>>,
 }
 
 impl<'a, N: Number> Tableau<'a, N> {
-    fn new(problem: &'a Problem) -> Result<Tableau<'a, N>, N::Overflow> {
+    fn new(problem: &'a Failure) -> Result<Tableau<'a, N>, N::Overflow> {
         let row = |basic, entries| Row {
             basic,
             lead: N::from_small(1),
@@ -326,7 +333,10 @@ impl<'a, N: Number> Tableau<'a, N> {
             constant: N::from_small(condition.constant as i32),
             // Any numbers that differ: the same every time.
             nudge: N::from_small(1 + (i.wrapping_mul(0x9e37_79b9) >> 19) as i32),
-            ..row(condition.slack, condition.entries.iter().map(|&(v, n)| (v, N::from_small(n))).collect())
+            ..row(
+                condition.slack,
+                condition.entries.iter().map(|&(v, n)| (v, N::from_small(n))).collect(),
+            )
         });
         let rows = rows.collect();
         Ok(Tableau { free: &problem.free, cost: row(u32::MAX, costs), rows, settled: Vec::new() })
@@ -342,7 +352,8 @@ impl<'a, N: Number> Tableau<'a, N> {
                 return Ok(End::Falling(self.values(Some((variable, direction)))));
             };
             // Bland's rule while no step gets anywhere: it never returns to where it was.
-            stalled = self.rows[row].constant == N::default() && self.rows[row].nudge == N::default();
+            stalled =
+                self.rows[row].constant == N::default() && self.rows[row].nudge == N::default();
             self.pivot(row, variable, effort)?;
         }
         Ok(End::Least(self.values(None)))
@@ -383,7 +394,12 @@ impl<'a, N: Number> Tableau<'a, N> {
         best.map(|b| b.0)
     }
 
-    fn pivot(&mut self, row: usize, variable: u32, effort: &Effort) -> Result<(), Halt<N::Overflow>> {
+    fn pivot(
+        &mut self,
+        row: usize,
+        variable: u32,
+        effort: &Effort,
+    ) -> Result<(), Halt<N::Overflow>> {
         let mut pivot = self.rows.swap_remove(row);
         pivot.enter(variable);
         self.cost.eliminate(&pivot, effort)?;
@@ -406,7 +422,9 @@ impl<'a, N: Number> Tableau<'a, N> {
         for row in self.rows.iter().chain(self.settled.iter().rev()) {
             let start = if along.is_some() { IBig::ZERO } else { row.constant.big() };
             let known = row.entries.iter().filter(|e| !values[e.0 as usize].is_zero());
-            let rest = known.fold(Rational::whole(start), |sum, (v, n)| sum.less(&n.big(), &values[*v as usize]));
+            let rest = known.fold(Rational::whole(start), |sum, (v, n)| {
+                sum.less(&n.big(), &values[*v as usize])
+            });
             values[row.basic as usize] = Rational::new(rest.num, rest.den * row.lead.big());
         }
         values

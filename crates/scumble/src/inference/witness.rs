@@ -1,16 +1,19 @@
 //! Why something can be inferred: the fewest published facts that give it, and how.
 //!
-//! A witness is a handful of facts and whole multiples of them that add up to the inference, so that anybody can check it
-//! with pencil and paper ([`verify`]). It is found by linear programming on the facts around a person, ever more of them
-//! until they are enough, and then fewer until none can be spared. What follows only because people are whole is shown by
-//! trying all worlds of the few facts, if there are not too many.
+//! A witness is a handful of facts and whole multiples of them that add up to the inference, so
+//! that anybody can check it with pencil and paper ([`verify`]). It is found by linear programming
+//! on the facts around a person, ever more of them until they are enough, and then fewer until none
+//! can be spared. What follows only because people are whole is shown by trying all worlds of the
+//! few facts, if there are not too many.
 //!
-//! Exact linear programs can take very long, so every question has a limit on its work, counted in steps.
+//! Exact linear programs can take very long, so every question has a limit on its work, counted in
+//! steps.
 
 use super::effort::Effort;
 use super::lp::{Certificate, Party, Program, Solution};
 use super::{Evidence, Forced, Reasons};
 use crate::exact::{Fraction, Ratio};
+use crate::progress::Watch;
 use dashu_int::IBig;
 use hashbrown::HashSet;
 use std::collections::VecDeque;
@@ -22,9 +25,11 @@ pub enum Claim {
     Impossible(u32),
     /// Everybody has this value, in every world.
     Certain(u32),
-    /// Whoever believes all facts gives this value at most this probability, of each of these people.
+    /// Whoever believes all facts gives this value at most this probability, of each of these
+    /// people.
     AtMost(u32, Ratio),
-    /// Whoever believes all facts gives this value at least this probability, of each of these people.
+    /// Whoever believes all facts gives this value at least this probability, of each of these
+    /// people.
     AtLeast(u32, Ratio),
 }
 
@@ -32,7 +37,10 @@ impl Claim {
     /// Code of the value that it is about.
     pub fn value(self) -> u32 {
         match self {
-            Claim::Impossible(v) | Claim::Certain(v) | Claim::AtMost(v, _) | Claim::AtLeast(v, _) => v,
+            Claim::Impossible(v)
+            | Claim::Certain(v)
+            | Claim::AtMost(v, _)
+            | Claim::AtLeast(v, _) => v,
         }
     }
 }
@@ -60,7 +68,8 @@ pub struct Witness {
     pub facts: Vec<u32>,
     /// How they give it.
     pub proof: Proof,
-    /// Whether the proof fails without any one of the facts. If not, the work ran out before that was tried.
+    /// Whether the proof fails without any one of the facts. If not, the work ran out before that
+    /// was tried.
     pub irreducible: bool,
     /// Whether it was shown that no fewer facts give it this way. If not, there may be fewer.
     pub smallest: bool,
@@ -100,11 +109,12 @@ const MOST_STEPS: u64 = 300_000;
 const WORK: u64 = 1_000_000_000;
 
 /// Finds witnesses in one evidence.
-#[derive(Debug)]
 pub struct Explainer<'a> {
     program: Program<'a>,
     /// Work that each question may take.
     work: u64,
+    /// Who may cancel the search.
+    watch: Option<&'a Watch<'a>>,
 }
 
 /// A conclusion to be proved.
@@ -115,7 +125,7 @@ struct Goal<'e> {
     /// Whether worlds are tried instead of sums.
     whole: bool,
     /// What proving it may still cost.
-    effort: &'e Effort,
+    effort: &'e Effort<'e>,
 }
 
 impl<'a> Explainer<'a> {
@@ -126,7 +136,12 @@ impl<'a> Explainer<'a> {
 
     /// The same with another limit on the work of each question, in the steps of [`Effort`].
     pub fn within(evidence: &'a Evidence, work: u64) -> Explainer<'a> {
-        Explainer { program: Program::new(evidence), work }
+        Explainer { program: Program::new(evidence), work, watch: None }
+    }
+
+    /// The same, and finds nothing more once it is cancelled.
+    pub fn watched(self, watch: &'a Watch<'a>) -> Explainer<'a> {
+        Explainer { watch: Some(watch), ..self }
     }
 
     /// The evidence with an index.
@@ -134,29 +149,43 @@ impl<'a> Explainer<'a> {
         &self.program
     }
 
-    /// The fewest facts that give a claim about a kind. If candidates are given, they are tried first. Evidence that
-    /// contradicts itself around the person gives [`Conclusion::NoWorld`] instead.
-    pub fn why(&self, kind: u32, claim: Claim, candidates: Option<&[u32]>) -> Result<Witness, Unexplained> {
+    /// The fewest facts that give a claim about a kind. If candidates are given, they are tried
+    /// first. Evidence that contradicts itself around the person gives [`Conclusion::NoWorld`]
+    /// instead.
+    pub fn why(
+        &self,
+        kind: u32,
+        claim: Claim,
+        candidates: Option<&[u32]>,
+    ) -> Result<Witness, Unexplained> {
         if self.program.evidence().outcomes_of(kind).is_empty() {
             return Ok(Witness::nobody(kind));
         }
-        let effort = Effort::new(self.work);
+        let effort = Effort::watched(self.work, self.watch);
         let goal = Goal::new(self.program.evidence(), Conclusion::About { kind, claim }, &effort);
         self.explain(&goal, &[kind], candidates)
     }
 
-    /// The same; where too many facts have to do with the kind, among those that excluded what the claim excludes.
-    pub fn because(&self, forced: &Forced, kind: u32, claim: Claim) -> Result<Witness, Unexplained> {
+    /// The same; where too many facts have to do with the kind, among those that excluded what the
+    /// claim excludes.
+    pub fn because(
+        &self,
+        forced: &Forced,
+        kind: u32,
+        claim: Claim,
+    ) -> Result<Witness, Unexplained> {
         match self.why(kind, claim, None) {
             Err(Unexplained::TooLarge) => {
-                let reasons = Reasons::new(self.program.evidence(), forced);
+                let mut reasons = Reasons::new(self.program.evidence(), forced);
+                reasons.watch = self.watch;
                 self.why(kind, claim, Some(&self.excluding(&reasons, kind, claim)))
             }
             found => found,
         }
     }
 
-    /// Facts that together exclude what a claim excludes, as they were found: enough, and not always the fewest.
+    /// Facts that together exclude what a claim excludes, as they were found: enough, and not
+    /// always the fewest.
     pub fn excluding(&self, reasons: &Reasons<'_>, kind: u32, claim: Claim) -> Vec<u32> {
         let evidence = self.program.evidence();
         let gone = |o: &u32| {
@@ -174,37 +203,40 @@ impl<'a> Explainer<'a> {
     }
 
     /// Whether it can be shown that nobody has this outcome, which is one of the kind's.
-    pub(super) fn excludes(&self, kind: u32, outcome: u32, effort: &Effort) -> bool {
+    pub(super) fn excludes(&self, kind: u32, outcome: u32, effort: &Effort<'_>) -> bool {
         let claim = Claim::Impossible(self.program.evidence().outcomes()[outcome as usize].value);
         let conclusion = Conclusion::About { kind, claim };
         let goal = Goal { conclusion, outcomes: vec![outcome], whole: false, effort };
         self.explain(&goal, &[kind], None).is_ok_and(|w| w.conclusion != Conclusion::NoWorld)
     }
 
-    /// The least and the most probability that any belief can give a value of one person of a kind. Nothing if that takes
-    /// too many facts, or too much work.
+    /// The least and the most probability that any belief can give a value of one person of a kind.
+    /// Nothing if that takes too many facts, or too much work.
     ///
-    /// Of n people who are alike, from L to U have the value (see [`Explainer::people_with`]). A belief may give all of U to
-    /// one of them, up to 1, or all of L to the others, up to n − 1.
+    /// Of n people who are alike, from L to U have the value (see [`Explainer::people_with`]). A
+    /// belief may give all of U to one of them, up to 1, or all of L to the others, up to n − 1.
     pub fn bounds(&self, kind: u32, value: u32) -> Option<(Ratio, Ratio)> {
         let (least, most) = self.people_with(kind, value)?;
         let one = Fraction::whole(1);
-        let others = Fraction::whole(u64::from(self.program.evidence().kinds()[kind as usize].people) - 1);
+        let others =
+            Fraction::whole(u64::from(self.program.evidence().kinds()[kind as usize].people) - 1);
         let least = if least > others { least.less(&others) } else { Fraction::whole(0) };
         least.ratio().zip(if most < one { most } else { one }.ratio())
     }
 
-    /// The least and the most people of a kind who have a value, in any belief. Nothing if that takes too many facts, or too
-    /// much work.
+    /// The least and the most people of a kind who have a value, in any belief. Nothing if that
+    /// takes too many facts, or too much work.
     pub fn people_with(&self, kind: u32, value: u32) -> Option<(Fraction, Fraction)> {
         let (facts, complete) = self.near(&[kind], None, BOUNDED_FACTS);
         if !complete {
             return None;
         }
         let evidence = self.program.evidence();
-        let outcomes: Vec<u32> =
-            evidence.outcomes_of(kind).filter(|&o| evidence.outcomes()[o as usize].value == value).collect();
-        let effort = Effort::new(self.work);
+        let outcomes: Vec<u32> = evidence
+            .outcomes_of(kind)
+            .filter(|&o| evidence.outcomes()[o as usize].value == value)
+            .collect();
+        let effort = Effort::watched(self.work, self.watch);
         let bound = |solution: Solution| match solution {
             Solution::Bound(bound, _) => Some(bound),
             Solution::Contradiction(_) => None,
@@ -216,7 +248,7 @@ impl<'a> Explainer<'a> {
     /// The fewest facts that contradict each other. If candidates are given, they are tried first.
     pub fn contradiction(&self, candidates: Option<&[u32]>) -> Result<Witness, Unexplained> {
         let evidence = self.program.evidence();
-        let effort = Effort::new(self.work);
+        let effort = Effort::watched(self.work, self.watch);
         let goal = Goal::new(evidence, Conclusion::NoWorld, &effort);
         let kinds = 0..evidence.kinds().len() as u32;
         if let Some(kind) = kinds.clone().find(|&k| evidence.outcomes_of(k).is_empty()) {
@@ -253,16 +285,24 @@ impl<'a> Explainer<'a> {
     /// A fact that cannot hold whatever the others say.
     fn broken(&self) -> Option<u32> {
         let evidence = self.program.evidence();
-        let people = |kinds: &[u32]| kinds.iter().map(|&k| u64::from(evidence.kinds()[k as usize].people)).sum::<u64>();
+        let people = |kinds: &[u32]| {
+            kinds.iter().map(|&k| u64::from(evidence.kinds()[k as usize].people)).sum::<u64>()
+        };
         (0..evidence.facts().len() as u32).find(|&f| {
             let mut kinds = self.program.kinds_of(f);
             let most = people(&kinds);
             kinds.retain(|&k| evidence.outcomes_of(k).all(|o| evidence.facts_of(o).contains(&f)));
-            most < evidence.facts()[f as usize].low || people(&kinds) > evidence.facts()[f as usize].high
+            most < evidence.facts()[f as usize].low
+                || people(&kinds) > evidence.facts()[f as usize].high
         })
     }
 
-    fn explain(&self, goal: &Goal, around: &[u32], candidates: Option<&[u32]>) -> Result<Witness, Unexplained> {
+    fn explain(
+        &self,
+        goal: &Goal,
+        around: &[u32],
+        candidates: Option<&[u32]>,
+    ) -> Result<Witness, Unexplained> {
         if let Some(witness) = candidates.and_then(|c| self.finish(goal, c.to_vec())) {
             return Ok(witness);
         }
@@ -293,7 +333,9 @@ impl<'a> Explainer<'a> {
     fn exhaust(&self, goal: &Goal, facts: Vec<u32>) -> Result<Witness, Unexplained> {
         let whole = Goal { whole: true, outcomes: goal.outcomes.clone(), ..*goal };
         match goal.conclusion {
-            Conclusion::About { claim: Claim::AtMost(..) | Claim::AtLeast(..), .. } => Err(Unexplained::Untrue),
+            Conclusion::About { claim: Claim::AtMost(..) | Claim::AtLeast(..), .. } => {
+                Err(Unexplained::Untrue)
+            }
             _ => match no_world_against(&self.program, &whole, &facts) {
                 Some(true) => self.finish(&whole, facts).ok_or(Unexplained::TooLarge),
                 Some(false) => Err(Unexplained::Untrue),
@@ -302,16 +344,19 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// Facts around some kinds, the nearest first, and whether these are all that have to do with them; if a value is
-    /// given, by way of it only.
+    /// Facts around some kinds, the nearest first, and whether these are all that have to do with
+    /// them; if a value is given, by way of it only.
     fn near(&self, kinds: &[u32], value: Option<u32>, most: usize) -> (Vec<u32>, bool) {
         let evidence = self.program.evidence();
         let mut queue: VecDeque<u32> = kinds.iter().copied().collect();
         let mut met: HashSet<u32> = kinds.iter().copied().collect();
         let (mut facts, mut seen) = (Vec::new(), HashSet::new());
         while let Some(kind) = queue.pop_front() {
-            let of_value = |o: &u32| value.is_none_or(|v| evidence.outcomes()[*o as usize].value == v);
-            for &fact in evidence.outcomes_of(kind).filter(of_value).flat_map(|o| evidence.facts_of(o)) {
+            let of_value =
+                |o: &u32| value.is_none_or(|v| evidence.outcomes()[*o as usize].value == v);
+            for &fact in
+                evidence.outcomes_of(kind).filter(of_value).flat_map(|o| evidence.facts_of(o))
+            {
                 if !seen.insert(fact) {
                     continue;
                 }
@@ -328,7 +373,8 @@ impl<'a> Explainer<'a> {
     /// The proof of a goal by some facts.
     fn prove(&self, goal: &Goal, facts: &[u32]) -> Option<Proof> {
         if goal.whole {
-            return (no_world_against(&self.program, goal, facts) == Some(true)).then_some(Proof::Exhaustion);
+            return (no_world_against(&self.program, goal, facts) == Some(true))
+                .then_some(Proof::Exhaustion);
         }
         let solution = if goal.is_lower() {
             self.program.minimum(facts, &goal.outcomes, goal.effort)
@@ -359,8 +405,13 @@ impl<'a> Explainer<'a> {
     /// The witness that some facts contain, if they give the goal.
     fn finish(&self, goal: &Goal, facts: Vec<u32>) -> Option<Witness> {
         let proof = self.prove(goal, &facts)?;
-        if matches!(&proof, Proof::Combination(c) if c.times.is_zero()) && goal.conclusion != Conclusion::NoWorld {
-            return self.finish(&Goal::new(self.program.evidence(), Conclusion::NoWorld, goal.effort), facts);
+        if matches!(&proof, Proof::Combination(c) if c.times.is_zero())
+            && goal.conclusion != Conclusion::NoWorld
+        {
+            return self.finish(
+                &Goal::new(self.program.evidence(), Conclusion::NoWorld, goal.effort),
+                facts,
+            );
         }
         let (mut facts, mut proof) = self.shrink(goal, facts, proof);
         let irreducible = !goal.effort.is_spent();
@@ -369,7 +420,13 @@ impl<'a> Explainer<'a> {
             (facts, proof) = (fewer.clone(), better.clone());
         }
         facts.sort_unstable();
-        Some(Witness { conclusion: goal.conclusion, facts, proof, irreducible, smallest: fewer.is_some() })
+        Some(Witness {
+            conclusion: goal.conclusion,
+            facts,
+            proof,
+            irreducible,
+            smallest: fewer.is_some(),
+        })
     }
 
     /// Takes away facts until none can be spared, in several orders; the smallest set that is left.
@@ -408,18 +465,22 @@ impl<'a> Explainer<'a> {
         (facts, proof)
     }
 
-    /// The smallest set of fewer than `most` facts that gives the goal, if one does; `None` if there are too many sets to
-    /// tell. Facts of a smallest set hang together and with the person: what does not adds nothing.
+    /// The smallest set of fewer than `most` facts that gives the goal, if one does; `None` if
+    /// there are too many sets to tell. Facts of a smallest set hang together and with the person:
+    /// what does not adds nothing.
     #[allow(clippy::type_complexity)]
     fn fewer(&self, goal: &Goal, most: usize) -> Option<Option<(Vec<u32>, Proof)>> {
         let evidence = self.program.evidence();
-        let facts_of = |kind: u32| evidence.outcomes_of(kind).flat_map(|o| evidence.facts_of(o)).copied();
+        let facts_of =
+            |kind: u32| evidence.outcomes_of(kind).flat_map(|o| evidence.facts_of(o)).copied();
         let mut tried = 0;
         let mut sets: HashSet<Vec<u32>> = HashSet::from([Vec::new()]);
         for size in 0..most {
             let mut sorted: Vec<&Vec<u32>> = sets.iter().collect();
             sorted.sort_unstable();
-            if let Some(found) = sorted.into_iter().find_map(|set| Some((set.clone(), self.prove(goal, set)?))) {
+            if let Some(found) =
+                sorted.into_iter().find_map(|set| Some((set.clone(), self.prove(goal, set)?)))
+            {
                 return Some(Some(found));
             }
             if goal.effort.is_spent() {
@@ -433,7 +494,11 @@ impl<'a> Explainer<'a> {
                 let mut around: Vec<u32> = match (set.is_empty(), goal.conclusion) {
                     (true, Conclusion::About { kind, .. }) => facts_of(kind).collect(),
                     (true, Conclusion::NoWorld) => (0..evidence.facts().len() as u32).collect(),
-                    _ => set.iter().flat_map(|&f| self.program.kinds_of(f)).flat_map(facts_of).collect(),
+                    _ => set
+                        .iter()
+                        .flat_map(|&f| self.program.kinds_of(f))
+                        .flat_map(facts_of)
+                        .collect(),
                 };
                 around.sort_unstable();
                 around.dedup();
@@ -457,12 +522,18 @@ impl Witness {
     /// People of a kind can have no value at all.
     fn nobody(kind: u32) -> Witness {
         let proof = Proof::Combination(Certificate::nobody(kind));
-        Witness { conclusion: Conclusion::NoWorld, facts: Vec::new(), proof, irreducible: true, smallest: true }
+        Witness {
+            conclusion: Conclusion::NoWorld,
+            facts: Vec::new(),
+            proof,
+            irreducible: true,
+            smallest: true,
+        }
     }
 }
 
 impl<'e> Goal<'e> {
-    fn new(evidence: &Evidence, conclusion: Conclusion, effort: &'e Effort) -> Goal<'e> {
+    fn new(evidence: &Evidence, conclusion: Conclusion, effort: &'e Effort<'e>) -> Goal<'e> {
         let outcomes = match conclusion {
             Conclusion::About { kind, claim } => {
                 let has = |o: &u32| evidence.outcomes()[*o as usize].value == claim.value();
@@ -475,7 +546,10 @@ impl<'e> Goal<'e> {
 
     /// Whether it is about how many people have an outcome at least.
     fn is_lower(&self) -> bool {
-        matches!(self.conclusion, Conclusion::About { claim: Claim::Certain(_) | Claim::AtLeast(..), .. })
+        matches!(
+            self.conclusion,
+            Conclusion::About { claim: Claim::Certain(_) | Claim::AtLeast(..), .. }
+        )
     }
 
     fn value(&self) -> Option<u32> {
@@ -487,7 +561,8 @@ impl<'e> Goal<'e> {
 
     /// Whether the bound of a certificate is enough. A contradiction is enough for everything.
     fn met(&self, certificate: &Certificate, evidence: &Evidence) -> bool {
-        let (bound, times, upper) = (certificate.bound(evidence), &certificate.times, certificate.upper);
+        let (bound, times, upper) =
+            (certificate.bound(evidence), &certificate.times, certificate.upper);
         if times.is_zero() {
             return upper && bound < IBig::ZERO;
         }
@@ -499,7 +574,9 @@ impl<'e> Goal<'e> {
             Claim::Certain(_) => !upper && bound > (people - 1) * times,
             // A belief may give all of the bound to one of the people, or leave it to the others.
             Claim::AtMost(_, share) => upper && bound * share.den() <= times * share.num(),
-            Claim::AtLeast(_, share) => !upper && (bound - (people - 1) * times) * share.den() >= times * share.num(),
+            Claim::AtLeast(_, share) => {
+                !upper && (bound - (people - 1) * times) * share.den() >= times * share.num()
+            }
         }
     }
 }
@@ -517,8 +594,8 @@ impl Proof {
     }
 }
 
-/// Checks a witness: a combination by plain arithmetic, without the program that found it; otherwise by trying the worlds
-/// of its facts once more.
+/// Checks a witness: a combination by plain arithmetic, without the program that found it;
+/// otherwise by trying the worlds of its facts once more.
 pub fn verify(evidence: &Evidence, witness: &Witness) -> bool {
     let effort = Effort::new(MOST_STEPS);
     let mut goal = Goal::new(evidence, witness.conclusion, &effort);
@@ -537,18 +614,27 @@ pub fn verify(evidence: &Evidence, witness: &Witness) -> bool {
     }
 }
 
-/// Whether no world meets these facts and yet not the goal; `None` if there are too many ways to tell.
+/// Whether no world meets these facts and yet not the goal; `None` if there are too many ways to
+/// tell.
 fn no_world_against(program: &Program, goal: &Goal, facts: &[u32]) -> Option<bool> {
     let evidence = program.evidence();
     let mut parties = program.parties(facts, &goal.outcomes);
     // The opposite of the goal is one more fact, that counts what is asked for.
-    parties.iter_mut().flat_map(|p| &mut p.columns).filter(|c| c.1).for_each(|c| c.0.push(facts.len() as u32));
+    parties
+        .iter_mut()
+        .flat_map(|p| &mut p.columns)
+        .filter(|c| c.1)
+        .for_each(|c| c.0.push(facts.len() as u32));
     let opposite = match goal.conclusion {
         Conclusion::NoWorld => (0, u64::MAX),
         Conclusion::About { claim: Claim::Impossible(_), .. } => (1, u64::MAX),
-        Conclusion::About { kind, .. } => (0, u64::from(evidence.kinds()[kind as usize].people) - 1),
+        Conclusion::About { kind, .. } => {
+            (0, u64::from(evidence.kinds()[kind as usize].people) - 1)
+        }
     };
-    let limits = facts.iter().map(|&f| (evidence.facts()[f as usize].low, evidence.facts()[f as usize].high));
+    let limits = facts
+        .iter()
+        .map(|&f| (evidence.facts()[f as usize].low, evidence.facts()[f as usize].high));
     let mut dealing = Dealing {
         limits: limits.chain([opposite]).collect(),
         counts: vec![0; facts.len() + 1],
@@ -581,7 +667,8 @@ impl Dealing {
         facts.iter().for_each(|&f| change(&mut self.reach[f as usize], party.people));
     }
 
-    /// Whether the last `left` people of the first party, from a column on, and all of the others can be dealt outcomes.
+    /// Whether the last `left` people of the first party, from a column on, and all of the others
+    /// can be dealt outcomes.
     fn deal(&mut self, parties: &[Party], column: usize, left: u64) -> Option<bool> {
         self.steps += 1;
         if self.steps > MOST_STEPS {
@@ -595,13 +682,21 @@ impl Dealing {
                 return Some(false);
             }
             self.reachable(party, |reach, n| *reach -= n);
-            let short = (0..self.limits.len()).any(|f| self.counts[f] + self.reach[f] < self.limits[f].0);
+            let short =
+                (0..self.limits.len()).any(|f| self.counts[f] + self.reach[f] < self.limits[f].0);
             let rest = &parties[1..];
-            let found = if short { Some(false) } else { self.deal(rest, 0, rest.first().map_or(0, |p| p.people)) };
+            let found = if short {
+                Some(false)
+            } else {
+                self.deal(rest, 0, rest.first().map_or(0, |p| p.people))
+            };
             self.reachable(party, |reach, n| *reach += n);
             return found;
         };
-        let room = facts.iter().map(|&f| self.limits[f as usize].1.saturating_sub(self.counts[f as usize])).min();
+        let room = facts
+            .iter()
+            .map(|&f| self.limits[f as usize].1.saturating_sub(self.counts[f as usize]))
+            .min();
         let most = room.map_or(left, |r| r.min(left));
         let least = if column + 1 == party.columns.len() { left } else { 0 };
         for n in (least..=most).rev() {

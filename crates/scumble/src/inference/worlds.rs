@@ -1,36 +1,42 @@
-//! The share of worlds: if every world that meets all facts is as likely as any other, how likely is an outcome?
+//! The share of worlds: if every world that meets all facts is as likely as any other, how likely
+//! is an outcome?
 //!
-//! A world gives every person an outcome, so that a choice of n₁, n₂, … of the m people of a kind stands for
-//! m! / (n₁! n₂! …) worlds. Small parts of the evidence are counted exactly; where all values are alike, their shares are
-//! equal without counting. In the other parts worlds are drawn, by several
-//! chains from worlds of their own (`worlds/chain.rs` tells how they move). What comes of them is an estimate with a standard error.
+//! A world gives every person an outcome, so that a choice of n₁, n₂, … of the m people of a kind
+//! stands for m! / (n₁! n₂! …) worlds. Small parts of the evidence are counted exactly; where all
+//! values are alike, their shares are equal without counting. In the other parts worlds are drawn,
+//! by several chains from worlds of their own (`worlds/chain.rs` tells how they move). What comes
+//! of them is an estimate with a standard error.
 //!
 //! # What the error is worth
-//! Every world can be reached from every other, and only how long it takes is in question. Rounds double until the error
-//! is small enough, and only the last counts. The error comes from the means of 64 batches, or of longer stretches up to
-//! whole chains where these differ more than chance allows. Somebody is settled if halves of chains agree about all her
-//! outcomes, and if they tell as much as a hundred independent worlds. What chains that all missed the same worlds would
-//! miss, nobody sees; they start far from each other to make that unlikely.
+//! Every world can be reached from every other, and only how long it takes is in question. Rounds
+//! double until the error is small enough, and only the last counts. The error comes from the means
+//! of 64 batches, or of longer stretches up to whole chains where these differ more than chance
+//! allows. Somebody is settled if halves of chains agree about all her outcomes, and if they tell
+//! as much as a hundred independent worlds. What chains that all missed the same worlds would miss,
+//! nobody sees; they start far from each other to make that unlikely.
 //!
-//! Where chains would take too long to settle, `worlds/beliefs.rs` finds shares without drawing, and the chains, which know
-//! nothing of each other, tell how far these are off on average: that is their error. It takes far fewer worlds to see what
-//! many shares are off by together than to find each of them.
+//! Where chains would take too long to settle, `worlds/beliefs.rs` finds shares without drawing,
+//! and the chains, which know nothing of each other, tell how far these are off on average: that is
+//! their error. It takes far fewer worlds to see what many shares are off by together than to find
+//! each of them.
 //!
 //! # Limits
-//! Two independent releases in groups of ten of fourteen values are hard: two values can hardly be exchanged along a closed
-//! walk, so that one world is left for another only through drafts with a dozen wrong counts. With 7 200 people in one part
-//! an independent world takes some ten million steps, and for one outcome in a hundred more than twenty times as many;
-//! beliefs are off by no more than 150 independent worlds would be. An error of beliefs is a mean: single shares may be off
-//! by more than chance would make of it. There are parts in which not even a first world is found; they are left out (groups
-//! of five or six different values, out of so few that hardly anything is forced). With three releases and more only
-//! excursions move.
+//! Two independent releases in groups of ten of fourteen values are hard: two values can hardly be
+//! exchanged along a closed walk, so that one world is left for another only through drafts with a
+//! dozen wrong counts. With 7 200 people in one part an independent world takes some ten million
+//! steps, and for one outcome in a hundred more than twenty times as many; beliefs are off by no
+//! more than 150 independent worlds would be. An error of beliefs is a mean: single shares may be
+//! off by more than chance would make of it. There are parts in which not even a first world is
+//! found; they are left out (groups of five or six different values, out of so few that hardly
+//! anything is forced). With three releases and more only excursions move.
 //!
-//! Give only outcomes that are possible ([`crate::inference::forced`]): others are never seen, and only widen errors.
+//! Give only outcomes that are possible ([`crate::inference::forced`]): others are never seen, and
+//! only widen errors.
 
-use crate::algorithm::Progress;
 use crate::exact::Fraction;
 use crate::inference::even::even;
 use crate::inference::{Component, Evidence};
+use crate::progress::{Progress, Watch};
 use chain::Chain;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
@@ -41,7 +47,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tally::{Drawn, Tally};
 
 mod beliefs;
@@ -65,8 +71,8 @@ pub struct Options {
     pub error: f64,
     /// How many steps for each person the search for a first world may take.
     pub search: u64,
-    /// A part is counted exactly if that takes at most so many states. With none, worlds are drawn even where all values
-    /// are alike.
+    /// A part is counted exactly if that takes at most so many states. With none, worlds are drawn
+    /// even where all values are alike.
     pub states: usize,
 }
 
@@ -95,7 +101,8 @@ pub struct Worlds {
     pub probability: Vec<f64>,
     /// Per outcome: the standard error, 0 where it is exact, infinite where nothing was found out.
     pub error: Vec<f64>,
-    /// Per outcome: whether the share can be relied on, within the error: it was counted, or enough worlds were drawn.
+    /// Per outcome: whether the share can be relied on, within the error: it was counted, or enough
+    /// worlds were drawn.
     settled: Vec<bool>,
     /// Per outcome: the exact share, where it is exact.
     pub fraction: Vec<Option<Fraction>>,
@@ -103,7 +110,8 @@ pub struct Worlds {
     pub exact: u64,
     /// The natural logarithm of the number of worlds of all parts together that were counted.
     pub log_worlds: f64,
-    /// Number of people about whom nothing was found out: drawing was not asked for, or no world was found to begin with.
+    /// Number of people about whom nothing was found out: drawing was not asked for, or no world
+    /// was found to begin with.
     pub unknown: u64,
     /// About the other people.
     pub sampled: Option<Sampled>,
@@ -118,20 +126,22 @@ pub struct Sampled {
     pub worlds: u64,
     /// The largest standard error of people who are settled.
     pub largest_error: f64,
-    /// The largest split R̂: 1 if halves of chains agree with each other as well as with themselves.
+    /// The largest split R̂: 1 if halves of chains agree with each other as well as with
+    /// themselves.
     pub r_hat: f64,
-    /// People about whom chains would take too long: their shares come from belief propagation, and their errors from what
-    /// chains find it off by.
+    /// People about whom chains would take too long: their shares come from belief propagation, and
+    /// their errors from what chains find it off by.
     pub believed: u64,
-    /// People with an outcome about which halves of chains disagree, or of which fewer than a hundred independent worlds
-    /// could tell as much, and about whom beliefs were no better. Nothing of them [is known](Worlds::knows); their shares
-    /// and errors are what was seen.
+    /// People with an outcome about which halves of chains disagree, or of which fewer than a
+    /// hundred independent worlds could tell as much, and about whom beliefs were no better.
+    /// Nothing of them [is known](Worlds::knows); their shares and errors are what was seen.
     pub unsettled: u64,
     /// Outcomes that are possible and that no world had. Their error allows for one.
     pub unseen: u64,
-    /// As many independent worlds would give an estimate of the same error, for the outcome with the fewest. Four chains
-    /// that never move and disagree show 21, because their means are believed only as far as chance does not explain them:
-    /// so low a figure says that they have not mixed, not that 21 worlds were drawn.
+    /// As many independent worlds would give an estimate of the same error, for the outcome with
+    /// the fewest. Four chains that never move and disagree show 21, because their means are
+    /// believed only as far as chance does not explain them: so low a figure says that they have
+    /// not mixed, not that 21 worlds were drawn.
     pub effective: f64,
 }
 
@@ -147,7 +157,9 @@ pub enum NoWorlds {
 impl fmt::Display for NoWorlds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoWorlds::Contradiction => write!(f, "no world agrees with everything that was published"),
+            NoWorlds::Contradiction => {
+                write!(f, "no world agrees with everything that was published")
+            }
             NoWorlds::Stopped => write!(f, "stopped before there was an estimate"),
         }
     }
@@ -155,8 +167,8 @@ impl fmt::Display for NoWorlds {
 
 impl std::error::Error for NoWorlds {}
 
-/// How likely every outcome is if all worlds are, given that only some outcomes are possible (all of them, if nothing is
-/// known: the answer is the same, but slower).
+/// How likely every outcome is if all worlds are, given that only some outcomes are possible (all
+/// of them, if nothing is known: the answer is the same, but slower).
 pub fn worlds(
     evidence: &Evidence,
     possible: &[bool],
@@ -164,7 +176,12 @@ pub fn worlds(
     progress: Progress<'_>,
 ) -> Result<Worlds, NoWorlds> {
     let parts = evidence.components(possible).ok_or(NoWorlds::Contradiction)?;
-    let counted: Vec<Option<Counted>> = parts.par_iter().map(|part| count(part, options.states)).collect();
+    let counting = Watch::new(progress, 0);
+    let count = |part| if counting.go_on() { count(part, options.states) } else { None };
+    let counted: Vec<Option<Counted>> = parts.par_iter().map(count).collect();
+    if counting.stopped() {
+        return Err(NoWorlds::Stopped);
+    }
     let mut worlds = Worlds::settled(evidence, possible);
     for (part, counted) in parts.iter().zip(&counted) {
         if let Some(counted) = counted {
@@ -173,8 +190,9 @@ pub fn worlds(
     }
     let uncounted = parts.iter().enumerate().filter(|(i, _)| counted[*i].is_none());
     let uncounted: Vec<(u64, &Component)> = uncounted.map(|(i, part)| (i as u64, part)).collect();
-    let (alike, left): (Vec<_>, Vec<_>) =
-        uncounted.into_iter().partition(|(_, part)| options.states > 0 && even(&part.evidence).iter().all(|&e| e));
+    let (alike, left): (Vec<_>, Vec<_>) = uncounted
+        .into_iter()
+        .partition(|(_, part)| options.states > 0 && even(&part.evidence).iter().all(|&e| e));
     alike.into_iter().for_each(|(_, part)| worlds.share_evenly(part));
     worlds.sample(&left, options, progress)?;
     Ok(worlds)
@@ -248,7 +266,9 @@ impl Worlds {
             parts.iter().for_each(|(_, part)| self.leave_out(part));
             return Ok(());
         }
-        let steps = |(_, part): &(u64, &Component)| options.budget.saturating_mul(part.evidence.people().max(FEW));
+        let steps = |(_, part): &(u64, &Component)| {
+            options.budget.saturating_mul(part.evidence.people().max(FEW))
+        };
         let watch = Watch::new(progress, parts.iter().map(steps).fold(0, u64::saturating_add));
         let drawn = parts.par_iter().map(|&(number, part)| sample(number, part, options, &watch));
         let drawn: Vec<Option<Drawn>> = drawn.collect::<Result<_, _>>()?;
@@ -312,12 +332,17 @@ impl Worlds {
         self.settled[outcome as usize]
     }
 
-    /// How far a belief, a probability per outcome, is from the share of worlds, where that is known.
+    /// How far a belief, a probability per outcome, is from the share of worlds, where that is
+    /// known.
     pub fn compare(&self, evidence: &Evidence, belief: &[f64]) -> Distance {
         let mut distance = Distance::default();
         let (mut sum, mut people) = (0.0, 0u64);
         for (kind, k) in (0u32..).zip(evidence.kinds()) {
-            people += if evidence.outcomes_of(kind).all(|o| self.knows(o)) { u64::from(k.people) } else { 0 };
+            people += if evidence.outcomes_of(kind).all(|o| self.knows(o)) {
+                u64::from(k.people)
+            } else {
+                0
+            };
             for outcome in evidence.outcomes_of(kind).filter(|&o| self.knows(o)) {
                 let o = outcome as usize;
                 let above = self.probability[o] - belief[o];
@@ -380,13 +405,19 @@ fn ln(n: &UBig) -> f64 {
     (n >> excess).to_f64().value().ln() + excess as f64 * std::f64::consts::LN_2
 }
 
-/// Draws worlds of a part, in chains that each begin with a world of its own: twice as many in every round, until they are
-/// enough or the next round would take too long. Only the last round counts, so that the chains had half of all steps to
-/// forget where they began. Nothing if there is no world to begin with.
-fn sample(number: u64, part: &Component, options: &Options, watch: &Watch<'_>) -> Result<Option<Drawn>, NoWorlds> {
+/// Draws worlds of a part, in chains that each begin with a world of its own: twice as many in
+/// every round, until they are enough or the next round would take too long. Only the last round
+/// counts, so that the chains had half of all steps to forget where they began. Nothing if there is
+/// no world to begin with.
+fn sample(
+    number: u64,
+    part: &Component,
+    options: &Options,
+    watch: &Watch<'_>,
+) -> Result<Option<Drawn>, NoWorlds> {
     let people = part.evidence.people();
     let roster = Roster::new(&part.evidence, &Graph::new(&part.evidence));
-    let go_on = |steps: u64| watch.go_on(steps);
+    let go_on = |steps: u64| watch.add(steps);
     // Where one search fails, the others are not worth their while.
     let failed = AtomicBool::new(false);
     let search = |steps: u64| !failed.load(Ordering::Relaxed) && go_on(steps);
@@ -396,7 +427,7 @@ fn sample(number: u64, part: &Component, options: &Options, watch: &Watch<'_>) -
         let world = start::find(&roster, &mut rng, options.search.saturating_mul(people), &search);
         failed.fetch_or(world.is_none(), Ordering::Relaxed);
         let mut chain = Chain::new(world?, rng);
-        chain.tune(TUNING * people);
+        chain.tune(TUNING * people, &search);
         Some(chain)
     };
     let chains: Option<Vec<Chain<'_>>> = (0..CHAINS).into_par_iter().map(begin).collect();
@@ -419,36 +450,9 @@ fn sample(number: u64, part: &Component, options: &Options, watch: &Watch<'_>) -
             {
                 drawn.believe(&tallies, &beliefs, &part.evidence);
             }
-            watch.go_on(budget.saturating_sub(after - begun));
+            watch.add(budget.saturating_sub(after - begun));
             return if watch.stopped() { Err(NoWorlds::Stopped) } else { Ok(Some(drawn)) };
         }
         visits *= 2;
-    }
-}
-
-/// Adds up the progress of all chains.
-struct Watch<'a> {
-    progress: Progress<'a>,
-    done: AtomicU64,
-    all: u64,
-    stopped: AtomicBool,
-}
-
-impl<'a> Watch<'a> {
-    fn new(progress: Progress<'a>, all: u64) -> Watch<'a> {
-        Watch { progress, done: AtomicU64::new(0), all, stopped: AtomicBool::new(false) }
-    }
-
-    /// Tells that so many more steps were taken; answers whether to go on.
-    fn go_on(&self, steps: u64) -> bool {
-        let done = self.done.fetch_add(steps, Ordering::Relaxed) + steps;
-        if !(self.progress)(done.min(self.all), self.all) {
-            self.stopped.store(true, Ordering::Relaxed);
-        }
-        !self.stopped()
-    }
-
-    fn stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
     }
 }

@@ -3,44 +3,49 @@
 //! Seeing the release changes no belief about anybody's sensitive value by more than θ.
 //!
 //! ## Definition
-//! An adversary knows a joint distribution f of quasi-identifiers and sensitive value: the `reference`, a table of people
-//! with both (a column `people` weighs its rows). Of a person with quasi-identifiers q she believes s beforehand with
-//! probability α = f(s|q). Who is in a class that fits q, with n_s records of value s, is believed to have s afterwards
-//! with probability β:
+//! An adversary knows a joint distribution f of quasi-identifiers and sensitive value: the
+//! `reference`, a table of people with both (a column `people` weighs its rows). Of a person with
+//! quasi-identifiers q she believes s beforehand with probability α = f(s|q). Who is in a class
+//! that fits q, with n_s records of value s, is believed to have s afterwards with probability β:
 //!
-//! - `reading = "tuple"`: she knows nothing of the other people of the class, and takes them for draws from f. Then β is
-//!   proportional to n_s · f(s|q)/f(s|q*), q* being everybody who fits the class (the paper's Eq. 2).
-//! - `reading = "members"`: she knows the quasi-identifiers of everybody in the class, n · f(q)/f(q*) people of each q (or of
-//!   all q with the same f(·|q) together), and weighs every way to deal the n values to them by its probability (possible
-//!   worlds). Exact; the work grows fast with the size of a class.
+//! - `reading = "tuple"`: she knows nothing of the other people of the class, and takes them for
+//!   draws from f. Then β is proportional to n_s · f(s|q)/f(s|q*), q* being everybody who fits the
+//!   class (the paper's Eq. 2).
+//! - `reading = "members"`: she knows the quasi-identifiers of everybody in the class, n ·
+//!   f(q)/f(q*) people of each q (or of all q with the same f(·|q) together), and weighs every way
+//!   to deal the n values to them by its probability (possible worlds). Exact; the work grows fast
+//!   with the size of a class.
 //!
-//! The measured value is the largest |α − β| over all q with f(q) > 0 that fit a class and all s; it must not be above θ
-//! (equality is allowed). It is infinite, and so always broken, where the reference contradicts the class (nobody who fits
-//! has a value that it shows), where the members are not whole numbers of people, or where there are too many worlds.
+//! The measured value is the largest |α − β| over all q with f(q) > 0 that fit a class and all s;
+//! it must not be above θ (equality is allowed). It is infinite, and so always broken, where the
+//! reference contradicts the class (nobody who fits has a value that it shows), where the members
+//! are not whole numbers of people, or where there are too many worlds.
 //!
-//! The worst s with its α and β is a witness for the publisher: `publish` and `check --policy` show it, and the person's q
-//! with `--show-values`. It is not written into the manifest.
+//! The worst s with its α and β is a witness for the publisher: `publish` and `check --policy` show
+//! it, and the person's q with `--show-values`. It is not written into the manifest.
 //!
-//! Merging classes may break the promise. A distribution taken from the released data themselves would be no test: then
-//! n_s is proportional to f(s|q*), and α = β in every class. So the reference must be named, and stand for what an
-//! adversary knows. Values that the reference has and the release lacks are values like the others: the release rules
-//! them out.
+//! Merging classes may break the promise. A distribution taken from the released data themselves
+//! would be no test: then n_s is proportional to f(s|q*), and α = β in every class. So the
+//! reference must be named, and stand for what an adversary knows. Values that the reference has
+//! and the release lacks are values like the others: the release rules them out.
 //!
 //! ## Protects against
-//! Every gain of knowledge by an adversary who believes f: positive (s becomes likely) and negative (s is ruled out).
+//! Every gain of knowledge by an adversary who believes f: positive (s becomes likely) and negative
+//! (s is ruled out).
 //!
 //! ## Does not protect against
-//! Adversaries who believe something else: the publisher cannot know f of them all, which is why ℓ-diversity was proposed
-//! in its place. Identity disclosure; several releases.
+//! Adversaries who believe something else: the publisher cannot know f of them all, which is why
+//! ℓ-diversity was proposed in its place. Identity disclosure; several releases.
 //!
 //! ## Reference
-//! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2006, section 3.
+//! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond
+//! k-anonymity", 2006, section 3.
 
 use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict, Witness};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::exact::{Fraction, Ratio, gcd};
-use crate::problem::Problem;
+use crate::failure::Failure;
 use crate::register::Population;
 use crate::release::Shape;
 use crate::taxonomy::Taxonomy;
@@ -73,7 +78,8 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
         },
     ],
     build: |p| {
-        let reading = if p.word("reading") == "members" { Reading::Members } else { Reading::Tuple };
+        let reading =
+            if p.word("reading") == "members" { Reading::Members } else { Reading::Tuple };
         Ok(Box::new(BayesOptimal { theta: p.number("theta"), reading }))
     },
 };
@@ -95,7 +101,9 @@ struct BayesOptimal {
 impl Model for BayesOptimal {
     fn judge(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Verdict {
         match self.witness(cx, class).map(|w| w.belief.change()) {
-            Some(change) => Verdict { holds: change <= self.theta.into(), measured: Measured::from(&change) },
+            Some(change) => {
+                Verdict { holds: change <= self.theta.into(), measured: Measured::from(&change) }
+            }
             None => Verdict { holds: false, measured: Measured::Infinite },
         }
     }
@@ -103,25 +111,36 @@ impl Model for BayesOptimal {
     fn witness(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Option<Witness> {
         let population = cx.population?;
         let people = people(population, &class.region);
-        let (places, belief) = Beliefs::new(&people, &class.histograms[cx.attribute], self.reading)?.most_changed()?;
+        let (places, belief) =
+            Beliefs::new(&people, &class.histograms[cx.attribute], self.reading)?.most_changed()?;
         let person = population.known().iter().copied().zip(places.iter().copied()).collect();
         Some(Witness { person, belief })
     }
 
     fn promise(&self) -> Promise {
-        Promise { monotone: false, region: true, ..Promise::new(self.theta, Bound::AtMost, Concern::Sensitive) }
+        Promise {
+            monotone: false,
+            region: true,
+            ..Promise::new(self.theta, Bound::AtMost, Concern::Sensitive)
+        }
     }
 
-    fn fits(&self, cx: &Context<'_>) -> Result<(), Problem> {
+    fn fits(&self, cx: &Context<'_>) -> Result<(), Failure> {
         cx.has_register("bayes-optimal")?;
         if !cx.population.is_some_and(Population::tells_sensitive) {
             let name = &cx.sensitive[cx.attribute].name;
-            return Err(Problem::new(format!("the reference of `bayes-optimal` does not tell `{name}`"))
-                .hint("it needs the sensitive attribute as a column, beside quasi-identifiers"));
+            return Err(Failure::data(
+                "reference-lacks-column",
+                format!("the reference of `bayes-optimal` does not tell `{name}`"),
+            )
+            .hint("it needs the sensitive attribute as a column, beside quasi-identifiers"));
         }
         if cx.shape != Shape::Regions {
-            return Err(Problem::new("`bayes-optimal` needs classes whose records fit what the class shows")
-                .hint("use an algorithm that generalizes"));
+            return Err(Failure::policy(
+                "models-and-algorithm",
+                "`bayes-optimal` needs classes whose records fit what the class shows",
+            )
+            .hint("use an algorithm that generalizes"));
         }
         Ok(())
     }
@@ -130,7 +149,8 @@ impl Model for BayesOptimal {
 /// What is believed of a person about a value, before the release and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Belief {
-    /// Code of the sensitive value; past the leaves of the attribute if the release does not have it.
+    /// Code of the sensitive value; past the leaves of the attribute if the release does not have
+    /// it.
     pub value: u32,
     /// Without the release.
     pub prior: Fraction,
@@ -139,7 +159,8 @@ pub struct Belief {
 }
 
 impl Belief {
-    /// What the value is called; a value of the reference that the release does not have is not named.
+    /// What the value is called; a value of the reference that the release does not have is not
+    /// named.
     pub fn name<'a>(&self, taxonomy: &'a Taxonomy) -> &'a str {
         let known = (self.value as usize) < taxonomy.leaves();
         if known { taxonomy.leaf(self.value) } else { "(a value that the release does not show)" }
@@ -158,13 +179,13 @@ pub enum Told {
     Beliefs(Vec<Belief>),
     /// The reference has no such person among those who fit the class.
     Nobody,
-    /// It cannot judge: it contradicts the class, or, if the members are known, they are not whole numbers of people or
-    /// there are too many worlds.
+    /// It cannot judge: it contradicts the class, or, if the members are known, they are not whole
+    /// numbers of people or there are too many worlds.
     Nothing,
 }
 
-/// What is believed of people of a class. They stand at these places on the quasi-identifiers that the reference knows
-/// (twice the leaf code).
+/// What is believed of people of a class. They stand at these places on the quasi-identifiers that
+/// the reference knows (twice the leaf code).
 pub fn beliefs(
     population: &Population,
     class: &EquivalenceClass,
@@ -257,16 +278,28 @@ impl<'a> Beliefs<'a> {
         Some(Beliefs { alike, class, how })
     }
 
-    fn weights(alike: &BTreeMap<&Shares, Alike<'_>>, class: &Histogram) -> Option<BTreeMap<u32, Fraction>> {
+    fn weights(
+        alike: &BTreeMap<&Shares, Alike<'_>>,
+        class: &Histogram,
+    ) -> Option<BTreeMap<u32, Fraction>> {
         let mut total: BTreeMap<u32, u64> = BTreeMap::new();
         for (shares, all) in alike {
             shares.iter().for_each(|&(value, n)| *total.entry(value).or_default() += n * all.times);
         }
-        class.0.iter().map(|&(value, n)| Some((value, Fraction::new(n, *total.get(&value)?)))).collect()
+        class
+            .0
+            .iter()
+            .map(|&(value, n)| Some((value, Fraction::new(n, *total.get(&value)?))))
+            .collect()
     }
 
-    fn members(alike: &BTreeMap<&Shares, Alike<'_>>, class: &Histogram) -> Option<BTreeMap<Vec<(u32, u64)>, u64>> {
-        let people = |shares: &Shares, alike: &Alike<'_>| alike.times * shares.iter().map(|(_, n)| n).sum::<u64>();
+    fn members(
+        alike: &BTreeMap<&Shares, Alike<'_>>,
+        class: &Histogram,
+    ) -> Option<BTreeMap<Vec<(u32, u64)>, u64>> {
+        let people = |shares: &Shares, alike: &Alike<'_>| {
+            alike.times * shares.iter().map(|(_, n)| n).sum::<u64>()
+        };
         let all: u64 = alike.iter().map(|(shares, alike)| people(shares, alike)).sum();
         let n = class.total();
         let share = |(shares, alike): (&&Shares, &Alike<'_>)| {
@@ -274,9 +307,16 @@ impl<'a> Beliefs<'a> {
             let whole = product.is_multiple_of(all.into());
             whole.then(|| (shares.to_vec(), (product / u128::from(all)) as u64))
         };
-        let members: BTreeMap<Vec<(u32, u64)>, u64> = alike.iter().map(share).collect::<Option<_>>()?;
-        let mut factors = class.0.iter().map(|&(_, n)| n + 1).chain([n, members.len() as u64, class.0.len() as u64]);
-        factors.try_fold(1u64, |work, factor| work.checked_mul(factor)).filter(|&work| work <= WORK)?;
+        let members: BTreeMap<Vec<(u32, u64)>, u64> =
+            alike.iter().map(share).collect::<Option<_>>()?;
+        let mut factors = class.0.iter().map(|&(_, n)| n + 1).chain([
+            n,
+            members.len() as u64,
+            class.0.len() as u64,
+        ]);
+        factors
+            .try_fold(1u64, |work, factor| work.checked_mul(factor))
+            .filter(|&work| work <= WORK)?;
         Some(members)
     }
 
@@ -289,7 +329,9 @@ impl<'a> Beliefs<'a> {
                 let weight = |value: &u32| weights.get(value).unwrap_or(&none);
                 shares.iter().map(|(value, n)| weight(value).times(&Fraction::whole(*n))).collect()
             }
-            How::Members(members) => self.worlds(members, shares).into_iter().map(|n| Fraction::new(n, 1u64)).collect(),
+            How::Members(members) => {
+                self.worlds(members, shares).into_iter().map(|n| Fraction::new(n, 1u64)).collect()
+            }
         };
         let sum = likely.iter().fold(Fraction::whole(0), |sum, x| sum.plus(x));
         let belief = |(&(value, n), likely): (&(u32, u64), &Fraction)| Belief {
@@ -300,7 +342,8 @@ impl<'a> Beliefs<'a> {
         (!sum.is_zero()).then(|| shares.iter().zip(&likely).map(belief).collect())
     }
 
-    /// For every value of a person with these shares: the weight of the worlds in which the person has it.
+    /// For every value of a person with these shares: the weight of the worlds in which the person
+    /// has it.
     fn worlds(&self, members: &BTreeMap<Vec<(u32, u64)>, u64>, shares: &Shares) -> Vec<UBig> {
         let values = &self.class.0;
         // A state says how many of each value were dealt; its number is in mixed radix.
@@ -326,12 +369,15 @@ impl<'a> Beliefs<'a> {
             }
         }
         // The person takes what is left: all but one of the value were dealt to the others.
-        let taken = |&(value, n): &(u32, u64)| place(value).map_or(UBig::ZERO, |i| &weight[states - 1 - steps[i]] * n);
+        let taken = |&(value, n): &(u32, u64)| {
+            place(value).map_or(UBig::ZERO, |i| &weight[states - 1 - steps[i]] * n)
+        };
         shares.iter().map(taken).collect()
     }
 
-    /// The belief that changes most, with the places of the person it is about; of several the first person, and the
-    /// first value. Floating point finds out where it may be; there it is computed exactly.
+    /// The belief that changes most, with the places of the person it is about; of several the
+    /// first person, and the first value. Floating point finds out where it may be; there it is
+    /// computed exactly.
     fn most_changed(&self) -> Option<(&'a [u32], Belief)> {
         let mut near: Vec<(f64, &Shares, &'a [u32])> = Vec::new();
         for (shares, alike) in &self.alike {
@@ -356,7 +402,8 @@ impl<'a> Beliefs<'a> {
             return Some(changes.fold(0.0, f64::max));
         };
         let all: u64 = shares.iter().map(|(_, n)| n).sum();
-        let likely = |&(value, n): &(u32, u64)| weights.get(&value).map_or(0.0, Fraction::to_f64) * n as f64;
+        let likely =
+            |&(value, n): &(u32, u64)| weights.get(&value).map_or(0.0, Fraction::to_f64) * n as f64;
         let sum: f64 = shares.iter().map(likely).sum();
         let change = |s: &(u32, u64)| (s.1 as f64 / all as f64 - likely(s) / sum).abs();
         (sum > 0.0).then(|| shares.iter().map(change).fold(0.0, f64::max))

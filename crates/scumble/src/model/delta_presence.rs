@@ -3,24 +3,28 @@
 //! Nobody learns with much certainty whether a person of a register is in the release.
 //!
 //! ## Definition
-//! A class shows f records and fits F people of the register (at least f, see `k-map`). For everybody who knows only
-//! these, a person who fits the class is in the release with a probability of f/F. It must lie between `min` and `max` in
-//! every class. A person who fits no class is in the release with a probability of 0, which breaks any `min` above 0.
+//! A class shows f records and fits F people of the register (at least f, see `k-map`). For
+//! everybody who knows only these, a person who fits the class is in the release with a probability
+//! of f/F. It must lie between `min` and `max` in every class. A person who fits no class is in the
+//! release with a probability of 0, which breaks any `min` above 0.
 //!
-//! The measured value is the largest f/F. With a `min` above 0 it is how far the worst probability lies outside of the
-//! bounds, and must be 0; the release is then judged as a whole, because one class cannot tell who fits none. A class
-//! does its part if it would keep the promise alone, so algorithms that look at single classes, such as Mondrian, keep a
-//! `min` only with a single class; those that judge whole releases, such as `lattice`, do better.
+//! The measured value is the largest f/F. With a `min` above 0 it is how far the worst probability
+//! lies outside of the bounds, and must be 0; the release is then judged as a whole, because one
+//! class cannot tell who fits none. A class does its part if it would keep the promise alone, so
+//! algorithms that look at single classes, such as Mondrian, keep a `min` only with a single class;
+//! those that judge whole releases, such as `lattice`, do better.
 //!
-//! The paper generalizes register and release in the same way, so that everybody fits one class. Where regions overlap a
-//! person is judged in every class that fits. Then merging two classes may break the promise: their records add up, and
-//! the people who fit them need not.
+//! The paper generalizes register and release in the same way, so that everybody fits one class.
+//! Where regions overlap a person is judged in every class that fits. Then merging two classes may
+//! break the promise: their records add up, and the people who fit them need not.
 //!
 //! ## Protects against
-//! Learning that a person is in the release, where that alone tells something (patients of a clinic), or is not (`min`).
+//! Learning that a person is in the release, where that alone tells something (patients of a
+//! clinic), or is not (`min`).
 //!
 //! ## Does not protect against
-//! Attribute linkage for people who are known to be in it. An adversary whose register has fewer people, or more columns.
+//! Attribute linkage for people who are known to be in it. An adversary whose register has fewer
+//! people, or more columns.
 //!
 //! ## Reference
 //! Nergiz, Atzori and Clifton, "Hiding the presence of individuals from shared databases", 2007.
@@ -29,7 +33,7 @@ use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::{Fraction, Ratio};
-use crate::problem::Problem;
+use crate::failure::Failure;
 
 pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     name: "delta-presence",
@@ -58,8 +62,11 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     build: |p| {
         let (min, max) = (p.number("min"), p.number("max"));
         if min > max {
-            return Err(Problem::new(format!("`delta-presence` asks for at least {min} and at most {max}"))
-                .hint("`min` must not be above `max`"));
+            return Err(Failure::policy(
+                "conflicting-keys",
+                format!("`delta-presence` asks for at least {min} and at most {max}"),
+            )
+            .hint("`min` must not be above `max`"));
         }
         Ok(Box::new(DeltaPresence { min, max }))
     },
@@ -77,7 +84,8 @@ impl DeltaPresence {
 
     /// How far the probability of a class lies outside of the bounds.
     fn excess(&self, presence: Ratio) -> Fraction {
-        let (presence, min, max) = (presence.into(), Fraction::from(self.min), Fraction::from(self.max));
+        let (presence, min, max) =
+            (presence.into(), Fraction::from(self.min), Fraction::from(self.max));
         min.less(&presence).max(presence.less(&max))
     }
 
@@ -117,7 +125,7 @@ impl Model for DeltaPresence {
         }
     }
 
-    fn fits(&self, cx: &Context<'_>) -> Result<(), Problem> {
+    fn fits(&self, cx: &Context<'_>) -> Result<(), Failure> {
         cx.has_register("delta-presence")
     }
 

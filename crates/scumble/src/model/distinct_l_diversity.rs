@@ -3,18 +3,21 @@
 //! Every equivalence class holds at least ℓ different values of the sensitive attribute.
 //!
 //! ## Definition
-//! The number of distinct sensitive values in each class is at least ℓ. The missing value counts as a value of its own.
-//! Implies k-anonymity with k = ℓ.
+//! The number of distinct sensitive values in each class is at least ℓ. The missing value counts as
+//! a value of its own. Implies k-anonymity with k = ℓ.
 //!
 //! ## Protects against
-//! Homogeneity: nobody's value is certain from one release, and ruling out ℓ − 2 values still leaves two.
+//! Homogeneity: nobody's value is certain from one release, and ruling out ℓ − 2 values still
+//! leaves two.
 //!
 //! ## Does not protect against
-//! Skew: one value may make up nearly the whole class, so it is nearly certain (see entropy and recursive ℓ-diversity).
-//! Similarity: the ℓ values may mean nearly the same (see t-closeness). Several releases.
+//! Skew: one value may make up nearly the whole class, so it is nearly certain (see entropy and
+//! recursive ℓ-diversity). Similarity: the ℓ values may mean nearly the same (see t-closeness).
+//! Several releases.
 //!
 //! ## Reference
-//! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2006/2007.
+//! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond
+//! k-anonymity", 2006/2007.
 
 use super::Model;
 use super::diversity::Diversity;

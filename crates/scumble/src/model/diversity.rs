@@ -54,9 +54,10 @@ impl Diversity {
                 let distinct = Ratio::whole(counts.len() as u64);
                 Verdict { holds: distinct >= l, measured: Measured::Exact(distinct) }
             }
-            Diversity::Entropy(l) => {
-                Verdict { holds: entropy_at_least(counts, l), measured: Measured::Real(effective_l(counts)) }
-            }
+            Diversity::Entropy(l) => Verdict {
+                holds: entropy_at_least(counts, l),
+                measured: Measured::Real(effective_l(counts)),
+            },
             Diversity::Recursive { c, l } => {
                 let measured = smallest_c(counts, l);
                 Verdict { holds: matches!(measured, Measured::Exact(m) if m < c), measured }

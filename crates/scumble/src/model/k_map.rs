@@ -3,31 +3,33 @@
 //! Every record could belong to at least k people of a register.
 //!
 //! ## Definition
-//! F, the number of people of the register who fit what a class shows, is at least k for every class. People are matched
-//! by the quasi-identifiers that the register has as columns. A register that lacks some of the people of the release is
-//! taken as completed by them, so F is never below the number f of records.
+//! F, the number of people of the register who fit what a class shows, is at least k for every
+//! class. People are matched by the quasi-identifiers that the register has as columns. A register
+//! that lacks some of the people of the release is taken as completed by them, so F is never below
+//! the number f of records.
 //!
-//! k-anonymity asks that f ≥ k. Since F ≥ f, k-map asks for less: it suits a release of few people out of a large
-//! population that the publisher knows as well as the adversary does.
+//! k-anonymity asks that f ≥ k. Since F ≥ f, k-map asks for less: it suits a release of few people
+//! out of a large population that the publisher knows as well as the adversary does.
 //!
 //! ## Protects against
-//! Record linkage by an adversary who has the register and does not know who is in the release (the journalist): a record
-//! is attributed to the right person with a probability of at most 1/k.
+//! Record linkage by an adversary who has the register and does not know who is in the release (the
+//! journalist): a record is attributed to the right person with a probability of at most 1/k.
 //!
 //! ## Does not protect against
-//! An adversary who knows that a person is in the release (the prosecutor): only the f records of the class remain. An
-//! adversary with more columns than the register, or a register of fewer people. Learning that somebody is in the release
-//! (`delta-presence`), or a sensitive value that the class shares.
+//! An adversary who knows that a person is in the release (the prosecutor): only the f records of
+//! the class remain. An adversary with more columns than the register, or a register of fewer
+//! people. Learning that somebody is in the release (`delta-presence`), or a sensitive value that
+//! the class shares.
 //!
 //! ## Reference
-//! Sweeney, "k-anonymity: a model for protecting privacy", 2002; El Emam and Dankar, "Protecting privacy using
-//! k-anonymity", 2008.
+//! Sweeney, "k-anonymity: a model for protecting privacy", 2002; El Emam and Dankar, "Protecting
+//! privacy using k-anonymity", 2008.
 
 use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, PEOPLE, Parameter};
 use crate::class::EquivalenceClass;
 use crate::exact::Ratio;
-use crate::problem::Problem;
+use crate::failure::Failure;
 
 pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     name: "k-map",
@@ -62,10 +64,13 @@ impl Model for KMap {
 
     fn promise(&self) -> Promise {
         // Monotone: whoever fits a class fits every class that it is merged into.
-        Promise { region: true, ..Promise::new(Ratio::whole(self.k), Bound::AtLeast, Concern::Identity) }
+        Promise {
+            region: true,
+            ..Promise::new(Ratio::whole(self.k), Bound::AtLeast, Concern::Identity)
+        }
     }
 
-    fn fits(&self, cx: &Context<'_>) -> Result<(), Problem> {
+    fn fits(&self, cx: &Context<'_>) -> Result<(), Failure> {
         cx.has_register("k-map")
     }
 }

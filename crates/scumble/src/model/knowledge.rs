@@ -1,9 +1,10 @@
-//! Pieces of an adversary's knowledge spread over the classes of a release: what [`super::ck_safety`] and
-//! [`super::privacy_skyline`] have in common.
+//! Pieces of an adversary's knowledge spread over the classes of a release: what
+//! [`super::ck_safety`] and [`super::privacy_skyline`] have in common.
 //!
-//! Both ask for the largest probability that a target has a sensitive value, over everything that an adversary of a given
-//! strength may know. It is 1 / (1 + ρ), ρ the least odds against it. The target is in one class, the knowledge may be
-//! about people of any class, and classes are independent: ρ is the least product of one factor for each class.
+//! Both ask for the largest probability that a target has a sensitive value, over everything that
+//! an adversary of a given strength may know. It is 1 / (1 + ρ), ρ the least odds against it. The
+//! target is in one class, the knowledge may be about people of any class, and classes are
+//! independent: ρ is the least product of one factor for each class.
 
 use crate::exact::{Fraction, Ratio};
 
@@ -22,7 +23,8 @@ impl Pieces {
 
     /// Every amount up to this, in the order of a [`Share`]'s factors.
     pub fn up_to(self) -> impl Iterator<Item = Pieces> {
-        (0..=self.known).flat_map(move |known| (0..=self.implied).map(move |implied| Pieces { known, implied }))
+        (0..=self.known)
+            .flat_map(move |known| (0..=self.implied).map(move |implied| Pieces { known, implied }))
     }
 
     fn index(self, of: Pieces) -> usize {
@@ -39,9 +41,13 @@ pub(super) struct Share {
     pub other: Vec<Fraction>,
 }
 
-/// The largest disclosure for every amount of knowledge up to `pieces`, in the order of [`Pieces::up_to`]: over all ways
-/// to spread the pieces and to choose the target's class. None if there is no class.
-pub(super) fn disclosures(shares: impl IntoIterator<Item = Share>, pieces: Pieces) -> Vec<Fraction> {
+/// The largest disclosure for every amount of knowledge up to `pieces`, in the order of
+/// [`Pieces::up_to`]: over all ways to spread the pieces and to choose the target's class. None if
+/// there is no class.
+pub(super) fn disclosures(
+    shares: impl IntoIterator<Item = Share>,
+    pieces: Pieces,
+) -> Vec<Fraction> {
     least_odds(shares, pieces).iter().flatten().map(disclosure).collect()
 }
 
@@ -56,11 +62,13 @@ fn least_odds(shares: impl IntoIterator<Item = Share>, pieces: Pieces) -> Vec<Op
     let mut without = vec![Fraction::whole(1); pieces.amounts()];
     let mut with: Vec<Option<Fraction>> = vec![None; pieces.amounts()];
     for share in shares {
-        let (mut next_without, mut next_with) = (vec![None; pieces.amounts()], vec![None; pieces.amounts()]);
+        let (mut next_without, mut next_with) =
+            (vec![None; pieces.amounts()], vec![None; pieces.amounts()]);
         for all in pieces.up_to() {
             let to = pieces.index(all);
             for here in all.up_to() {
-                let rest = Pieces { known: all.known - here.known, implied: all.implied - here.implied };
+                let rest =
+                    Pieces { known: all.known - here.known, implied: all.implied - here.implied };
                 let (here, before) = (pieces.index(here), pieces.index(rest));
                 less(&mut next_without[to], without[before].times(&share.other[here]));
                 less(&mut next_with[to], without[before].times(&share.target[here]));
@@ -82,10 +90,11 @@ pub(super) fn disclosure(odds: &Fraction) -> Fraction {
 
 /// What single classes must do so that the whole release stays below a disclosure c.
 ///
-/// Let ρ* = (1 − c)/c be the odds that must be exceeded and x any number. If in every class the implied of j pieces are
-/// all false with a chance above xʲ, and the odds of a target in it, with j of the m pieces, exceed ρ* / x^(m−j), then
-/// every product of one target's factor and factors of other classes exceeds ρ*. The best x is that of equal classes in
-/// which every piece is about another class, x^(m+1)/(1 − x) = ρ*; it is taken a little larger, as a fraction.
+/// Let ρ* = (1 − c)/c be the odds that must be exceeded and x any number. If in every class the
+/// implied of j pieces are all false with a chance above xʲ, and the odds of a target in it, with j
+/// of the m pieces, exceed ρ* / x^(m−j), then every product of one target's factor and factors of
+/// other classes exceeds ρ*. The best x is that of equal classes in which every piece is about
+/// another class, x^(m+1)/(1 − x) = ρ*; it is taken a little larger, as a fraction.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     implied: usize,
@@ -114,7 +123,8 @@ impl Part {
         Part { implied, c, odds, x: Fraction::new(high, STEPS) }
     }
 
-    /// What a class may be blamed for: below c exactly if it does its part. The factors are by the number of implied.
+    /// What a class may be blamed for: below c exactly if it does its part. The factors are by the
+    /// number of implied.
     pub fn disclosure(&self, target: &[Fraction], other: &[Fraction]) -> Fraction {
         let last = self.implied;
         let least = match &self.odds {

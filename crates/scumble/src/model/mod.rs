@@ -3,8 +3,8 @@
 use crate::catalogue::Entry;
 use crate::class::{EquivalenceClass, Run};
 use crate::exact::{Fraction, Ratio};
+use crate::failure::Failure;
 use crate::freeform::cube::Thresholds;
-use crate::problem::Problem;
 use crate::register::Population;
 use crate::release::Shape;
 use crate::table::{Attribute, Distribution};
@@ -75,8 +75,8 @@ pub const MODELS: &[Entry<Box<dyn Model>>] = &[
 pub struct Context<'a> {
     /// The quasi-identifiers that regions are written in.
     pub quasi: &'a [Attribute],
-    /// The sensitive attributes, and after them what is only counted (see [`crate::table::Hidden`]): one for each
-    /// histogram of a class.
+    /// The sensitive attributes, and after them what is only counted (see
+    /// [`crate::table::Hidden`]): one for each histogram of a class.
     pub sensitive: &'a [Attribute],
     /// Distribution of every one of them over the table.
     pub distributions: &'a [Distribution],
@@ -96,25 +96,32 @@ impl Context<'_> {
         self.sensitive[self.attribute].taxonomy.parse(label)
     }
 
-    /// How many people a record of the class may belong to: those of the register who fit its region, and at least its
-    /// own; without a register its own.
+    /// How many people a record of the class may belong to: those of the register who fit its
+    /// region, and at least its own; without a register its own.
     pub fn candidates(&self, class: &EquivalenceClass) -> u64 {
         self.population.map_or(class.count, |p| p.fitting(&class.region).max(class.count))
     }
 
-    /// A problem unless there is a register whose people can be found in the regions of this release.
-    pub fn has_register(&self, model: &str) -> Result<(), Problem> {
+    /// A problem unless there is a register whose people can be found in the regions of this
+    /// release.
+    pub fn has_register(&self, model: &str) -> Result<(), Failure> {
         let Some(population) = self.population else {
-            return Err(Problem::new(format!("`{model}` needs its register, which is not here"))
-                .hint("name the table of people in the model's section of the policy"));
+            return Err(Failure::policy(
+                "needs-register",
+                format!("`{model}` needs its register, which is not here"),
+            )
+            .hint("name the table of people in the model's section of the policy"));
         };
         if population.known().is_empty() {
             let names: Vec<&str> = self.quasi.iter().map(|a| a.name.as_str()).collect();
-            return Err(Problem::new(format!("the register of `{model}` has no quasi-identifier as a column"))
-                .hint(format!("it should have some of `{}`", names.join("`, `"))));
+            return Err(Failure::data(
+                "register-lacks-columns",
+                format!("the register of `{model}` has no quasi-identifier as a column"),
+            )
+            .hint(format!("it should have some of `{}`", names.join("`, `"))));
         }
         if self.shape == Shape::Representatives {
-            return Err(Problem::new(format!(
+            return Err(Failure::policy("models-and-algorithm", format!(
                 "`{model}` counts the people who fit what a class shows, and these classes show values that stand for \
                  their records"
             ))
@@ -139,14 +146,15 @@ impl Context<'_> {
     }
 
     /// A problem if a list names something that the attribute does not have.
-    pub fn knows(&self, model: &str, labels: &[String]) -> Result<(), Problem> {
+    pub fn knows(&self, model: &str, labels: &[String]) -> Result<(), Failure> {
         let attribute = &self.sensitive[self.attribute];
         match labels.iter().find(|label| self.run_of(label).is_none()) {
             None => Ok(()),
-            Some(label) => {
-                Err(Problem::new(format!("`{model}` names `{label}`, which `{}` does not have", attribute.name))
-                    .hint("name values of the column or nodes of its taxonomy, as they are written there"))
-            }
+            Some(label) => Err(Failure::policy(
+                "unknown-value",
+                format!("`{model}` names `{label}`, which `{}` does not have", attribute.name),
+            )
+            .hint("name values of the column or nodes of its taxonomy, as they are written there")),
         }
     }
 }
@@ -168,20 +176,21 @@ impl Leaves {
 
 /// A privacy model with its parameters.
 ///
-/// Laws (run over the whole catalogue in `tests/laws.rs`): a verdict depends only on the class and the context; it holds
-/// exactly if the measured value is on the right side of what is required; if the promise is monotone, the merge of two
-/// classes that hold, holds; a class with fewer records than the promise's least does not hold; if all classes hold and
-/// the promise is wide, the whole holds.
+/// Laws (run over the whole catalogue in `tests/laws.rs`): a verdict depends only on the class and
+/// the context; it holds exactly if the measured value is on the right side of what is required; if
+/// the promise is monotone, the merge of two classes that hold, holds; a class with fewer records
+/// than the promise's least does not hold; if all classes hold and the promise is wide, the whole
+/// holds.
 pub trait Model: Send + Sync {
-    /// Whether the class keeps the promise, and what was measured. For a wide promise: whether the class does its part,
-    /// so that the whole holds if all classes do.
+    /// Whether the class keeps the promise, and what was measured. For a wide promise: whether the
+    /// class does its part, so that the whole holds if all classes do.
     fn judge(&self, cx: &Context<'_>, class: &EquivalenceClass) -> Verdict;
 
     /// What is promised.
     fn promise(&self) -> Promise;
 
     /// Whether the model can be applied here at all; otherwise why not, and the remedy.
-    fn fits(&self, _cx: &Context<'_>) -> Result<(), Problem> {
+    fn fits(&self, _cx: &Context<'_>) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -195,12 +204,14 @@ pub trait Model: Send + Sync {
         None
     }
 
-    /// Why no release at all keeps the promise, whatever the records are, if that can be told beforehand.
-    fn hopeless(&self, _cx: &Context<'_>) -> Option<Problem> {
+    /// Why no release at all keeps the promise, whatever the records are, if that can be told
+    /// beforehand.
+    fn hopeless(&self, _cx: &Context<'_>) -> Option<Failure> {
         None
     }
 
-    /// The thresholds, if it is FF-anonymity: an algorithm that specializes values can judge a step by what is new.
+    /// The thresholds, if it is FF-anonymity: an algorithm that specializes values can judge a step
+    /// by what is new.
     fn freeform(&self) -> Option<Thresholds> {
         None
     }
@@ -215,7 +226,8 @@ pub struct Promise {
     pub must_be: Bound,
     /// Whether it is about a sensitive attribute (and must be judged for each), or about identity.
     pub concerns: Concern,
-    /// Whether it stays kept when classes are merged. Only then may an algorithm stop splitting at it.
+    /// Whether it stays kept when classes are merged. Only then may an algorithm stop splitting at
+    /// it.
     pub monotone: bool,
     /// A class needs at least so many records to keep it; 1 if the promise is wide.
     pub least: u64,
@@ -258,7 +270,8 @@ pub enum Bound {
 /// What a model protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concern {
-    /// Who a record belongs to, or what the quasi-identifiers alone tell: no sensitive attribute is looked at.
+    /// Who a record belongs to, or what the quasi-identifiers alone tell: no sensitive attribute is
+    /// looked at.
     Identity,
     /// What a sensitive attribute says about a person.
     Sensitive,
@@ -275,29 +288,35 @@ pub struct Verdict {
     pub measured: Measured,
 }
 
-/// The person, and the value, about whom a class tells most. It is for the publisher alone, and the person for a publisher
-/// who asks.
+/// The person, and the value, about whom a class tells most. It is for the publisher alone, and the
+/// person for a publisher who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// The quasi-identifiers that are known of the person, each with where the person stands on it: twice the leaf code,
-    /// or an odd number for a place between two leaves or outside.
+    /// The quasi-identifiers that are known of the person, each with where the person stands on it:
+    /// twice the leaf code, or an odd number for a place between two leaves or outside.
     pub person: Vec<(usize, u32)>,
     /// What is believed of the person.
     pub belief: Belief,
 }
 
 impl Witness {
-    /// What is known of the person, in words: the names of the quasi-identifiers with the person's values.
+    /// What is known of the person, in words: the names of the quasi-identifiers with the person's
+    /// values.
     pub fn words<'a>(&self, quasi: &'a [Attribute]) -> Vec<(&'a str, String)> {
         let value = |t: &Taxonomy, place: u32| {
             let (leaf, next) = (place / 2, place / 2 + 1);
             match place.is_multiple_of(2) {
                 true => t.leaf(leaf).to_owned(),
-                false if (next as usize) < t.leaves() => format!("between {} and {}", t.leaf(leaf), t.leaf(next)),
+                false if (next as usize) < t.leaves() => {
+                    format!("between {} and {}", t.leaf(leaf), t.leaf(next))
+                }
                 false => "another value".into(),
             }
         };
-        self.person.iter().map(|&(i, place)| (&*quasi[i].name, value(&quasi[i].taxonomy, place))).collect()
+        self.person
+            .iter()
+            .map(|&(i, place)| (&*quasi[i].name, value(&quasi[i].taxonomy, place)))
+            .collect()
     }
 }
 

@@ -1,24 +1,27 @@
 //! # ℓ-diversity of several sensitive attributes
 //!
-//! Each sensitive attribute stays ℓ-diverse for an adversary who knows a person's values of all the others.
+//! Each sensitive attribute stays ℓ-diverse for an adversary who knows a person's values of all the
+//! others.
 //!
 //! ## Definition
-//! For each sensitive attribute Sᵢ the others are taken as further quasi-identifiers: the records of a class that agree on
-//! all sensitive attributes but Sᵢ must be ℓ-diverse in Sᵢ. `kind` says which ℓ-diversity is meant: `distinct`, `entropy`
-//! or `recursive` with `c`. The measured value is that of the worst such part. With one sensitive attribute it is plain
-//! ℓ-diversity.
+//! For each sensitive attribute Sᵢ the others are taken as further quasi-identifiers: the records
+//! of a class that agree on all sensitive attributes but Sᵢ must be ℓ-diverse in Sᵢ. `kind` says
+//! which ℓ-diversity is meant: `distinct`, `entropy` or `recursive` with `c`. The measured value is
+//! that of the worst such part. With one sensitive attribute it is plain ℓ-diversity.
 //!
 //! ## Protects against
-//! What ℓ-diversity protects against, and conclusions from one sensitive attribute to another: four records with
-//! (s₁,v₁), (s₁,v₂), (s₂,v₃), (s₃,v₃) are 3-diverse in either attribute, but who is known not to have s₁ has v₃.
+//! What ℓ-diversity protects against, and conclusions from one sensitive attribute to another: four
+//! records with (s₁,v₁), (s₁,v₂), (s₂,v₃), (s₃,v₃) are 3-diverse in either attribute, but who is
+//! known not to have s₁ has v₃.
 //!
 //! ## Does not protect against
-//! What ℓ-diversity in that sense does not; `scumble explain distinct-l-diversity` and so on tell. It is strict: with m
-//! attributes a class needs at least ℓ to the power of m combinations, so that few extracts have a fine release.
+//! What ℓ-diversity in that sense does not; `scumble explain distinct-l-diversity` and so on tell.
+//! It is strict: with m attributes a class needs at least ℓ to the power of m combinations, so that
+//! few extracts have a fine release.
 //!
 //! ## Reference
-//! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2007, on multiple
-//! sensitive attributes.
+//! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond
+//! k-anonymity", 2007, on multiple sensitive attributes.
 
 use super::diversity::{self, Diversity};
 use super::{Concern, Context, Model, Promise, Verdict};
@@ -45,9 +48,11 @@ impl Model for MultiAttributeLDiversity {
             _ => vec![histogram.counts()],
         };
         let must_be = self.promise().must_be;
-        let worse = |a: Verdict, b: Verdict| if must_be.is_worse(b.measured, a.measured) { b } else { a };
+        let worse =
+            |a: Verdict, b: Verdict| if must_be.is_worse(b.measured, a.measured) { b } else { a };
         let verdicts = || parts.iter().map(|counts| self.0.verdict(counts));
-        // Two effective ℓ may be shown as the same number and lie on different sides: every part is asked.
+        // Two effective ℓ may be shown as the same number and lie on different sides: every part is
+        // asked.
         let holds = verdicts().all(|v| v.holds);
         let worst = verdicts().reduce(worse).unwrap_or_else(|| self.0.verdict(&[]));
         Verdict { holds: holds && !parts.is_empty(), ..worst }

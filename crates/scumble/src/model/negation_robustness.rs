@@ -3,26 +3,28 @@
 //! Every class stays ℓ-diverse after an adversary has ruled out any j sensitive values.
 //!
 //! ## Definition
-//! An adversary knows j negation statements about a person ("she does not have s") and strikes the records with those
-//! values from the person's class. Whichever j values they are, what is left must be ℓ-diverse in the sense of `kind`. The
-//! person has some value, so one is always left. The measured value is that of the worst choice:
+//! An adversary knows j negation statements about a person ("she does not have s") and strikes the
+//! records with those values from the person's class. Whichever j values they are, what is left
+//! must be ℓ-diverse in the sense of `kind`. The person has some value, so one is always left. The
+//! measured value is that of the worst choice:
 //!
 //! - `distinct`: the number of values less j.
-//! - `recursive`: worst is to strike the j values behind the most frequent one. For ℓ ≥ 2 this is recursive (c,ℓ + j)-
-//!   diversity.
-//! - `entropy`: worst is to strike j values whose counts are neighbours in the order of counts, because entropy rises and
-//!   then falls with a single count; all such choices are tried. Striking the most frequent value often helps.
+//! - `recursive`: worst is to strike the j values behind the most frequent one. For ℓ ≥ 2 this is
+//!   recursive (c,ℓ + j)- diversity.
+//! - `entropy`: worst is to strike j values whose counts are neighbours in the order of counts,
+//!   because entropy rises and then falls with a single count; all such choices are tried. Striking
+//!   the most frequent value often helps.
 //!
 //! ## Protects against
 //! What ℓ-diversity protects against, with a stated amount of background knowledge in hand.
 //!
 //! ## Does not protect against
-//! More than j statements; knowledge of other kinds, such as implications between people; similarity of the values;
-//! several releases.
+//! More than j statements; knowledge of other kinds, such as implications between people;
+//! similarity of the values; several releases.
 //!
 //! ## Reference
-//! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2006/2007, on
-//! negation statements.
+//! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond
+//! k-anonymity", 2006/2007, on negation statements.
 
 use super::diversity::{self, Diversity};
 use super::{Concern, Context, Model, Promise, Verdict};
@@ -34,7 +36,12 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     summary: "every class stays ℓ-diverse when any j values are ruled out",
     source: include_str!("negation_robustness.rs"),
     parameters: &[
-        Parameter { name: "j", kind: Kind::Count(0, PEOPLE), default: None, about: "how many values are ruled out" },
+        Parameter {
+            name: "j",
+            kind: Kind::Count(0, PEOPLE),
+            default: None,
+            about: "how many values are ruled out",
+        },
         diversity::L,
         diversity::KIND,
         diversity::C,

@@ -3,28 +3,33 @@
 //! Positive-disclosure recursive (c,ℓ)-diversity, and nobody is known *not* to have certain values.
 //!
 //! ## Definition
-//! Every class is positive-disclosure recursive (c,ℓ)-diverse (the paper's c₁ is `c`), and every value listed in
-//! `forbidden`, whose negative disclosure does harm, has at least a share `c2` of every class. The paper gives c₂ in per
-//! cent; here it is a share, 5 % is 0.05. A node of the taxonomy stands for every value under it. The measured value is that
-//! of positive-disclosure recursive (c,ℓ)-diversity; it is infinite if a forbidden value is too rare, because no c would do.
+//! Every class is positive-disclosure recursive (c,ℓ)-diverse (the paper's c₁ is `c`), and every
+//! value listed in `forbidden`, whose negative disclosure does harm, has at least a share `c2` of
+//! every class. The paper gives c₂ in per cent; here it is a share, 5 % is 0.05. A node of the
+//! taxonomy stands for every value under it. The measured value is that of positive-disclosure
+//! recursive (c,ℓ)-diversity; it is infinite if a forbidden value is too rare, because no c would
+//! do.
 //!
 //! ## Protects against
-//! What positive-disclosure recursive (c,ℓ)-diversity protects against, and the conclusion that somebody is free of a
-//! condition: that says much where most people have it, and where the others are then the more likely to.
+//! What positive-disclosure recursive (c,ℓ)-diversity protects against, and the conclusion that
+//! somebody is free of a condition: that says much where most people have it, and where the others
+//! are then the more likely to.
 //!
 //! ## Does not protect against
-//! Negative disclosure of values that are not listed; disclosure of harmless values; similarity of the values; several
-//! releases. A value that is rarer than c₂ in the whole table cannot be promised.
+//! Negative disclosure of values that are not listed; disclosure of harmless values; similarity of
+//! the values; several releases. A value that is rarer than c₂ in the whole table cannot be
+//! promised.
 //!
 //! ## Reference
-//! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", 2007.
+//! Machanavajjhala, Gehrke, Kifer and Venkitasubramaniam, "ℓ-diversity: privacy beyond
+//! k-anonymity", 2007.
 
 use super::positive_disclosure_recursive_l_diversity::{C, HARMLESS, L, PositiveDisclosure};
 use super::{Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram};
 use crate::exact::Ratio;
-use crate::problem::Problem;
+use crate::failure::Failure;
 
 pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     name: "negative-positive-disclosure-recursive-l-diversity",
@@ -70,8 +75,9 @@ impl NegativePositiveDisclosure {
         }
         let forbidden = cx.leaves_of(&self.forbidden);
         let total = histogram.total().max(1);
-        let enough =
-            |&&(code, n): &&(u32, u64)| forbidden.contains(code) && Ratio::new(n.into(), total.into()) >= self.c2;
+        let enough = |&&(code, n): &&(u32, u64)| {
+            forbidden.contains(code) && Ratio::new(n.into(), total.into()) >= self.c2
+        };
         histogram.0.iter().filter(enough).count() == forbidden.count()
     }
 }
@@ -89,7 +95,7 @@ impl Model for NegativePositiveDisclosure {
         self.positive.promise()
     }
 
-    fn fits(&self, cx: &Context<'_>) -> Result<(), Problem> {
+    fn fits(&self, cx: &Context<'_>) -> Result<(), Failure> {
         cx.knows(ENTRY.name, &self.positive.harmless)?;
         cx.knows(ENTRY.name, &self.forbidden)
     }

@@ -1,32 +1,36 @@
 //! # population uniqueness
 //!
-//! Few of the records belong to people who are alone in the population with what the release shows of them.
+//! Few of the records belong to people who are alone in the population with what the release shows
+//! of them.
 //!
 //! ## Definition
-//! The release is taken for a random sample of a population of N people. From the number of classes of each size a
-//! statistical model estimates which share of the records belongs to people who are unique in the population. It must be
-//! at most `threshold`. Estimators (`scumble` documents the equations in `uniqueness.rs`):
+//! The release is taken for a random sample of a population of N people. From the number of classes
+//! of each size a statistical model estimates which share of the records belongs to people who are
+//! unique in the population. It must be at most `threshold`. Estimators (`scumble` documents the
+//! equations in `uniqueness.rs`):
 //!
-//! - `dankar` chooses: `pitman` if at most a tenth of the population is in the release, otherwise the lower of `zayatz` and
-//!   `snb`.
+//! - `dankar` chooses: `pitman` if at most a tenth of the population is in the release, otherwise
+//!   the lower of `zayatz` and `snb`.
 //! - `pitman`: Pitman's sampling formula, fitted by maximum likelihood.
 //! - `zayatz`: classes of the population are as large as those of the sample.
 //! - `snb`: class sizes are negative binomial.
 //!
-//! The estimate is 0 if no record is alone in its class, and at most the share of those that are. The promise is about the
-//! release as a whole; a class of two or more records does its part.
+//! The estimate is 0 if no record is alone in its class, and at most the share of those that are.
+//! The promise is about the release as a whole; a class of two or more records does its part.
 //!
 //! ## Protects against
-//! Linkage with certainty: who finds one person who fits a record cannot be sure that there is no other.
+//! Linkage with certainty: who finds one person who fits a record cannot be sure that there is no
+//! other.
 //!
 //! ## Does not protect against
-//! An adversary who knows that the person is in the release (`k-anonymity`), or is content with a good chance (`k-map`,
-//! `average-risk`). An estimate is no guarantee: where the sample is not random, or the population has another shape, it
-//! may be wrong by far. It says nothing about sensitive values.
+//! An adversary who knows that the person is in the release (`k-anonymity`), or is content with a
+//! good chance (`k-map`, `average-risk`). An estimate is no guarantee: where the sample is not
+//! random, or the population has another shape, it may be wrong by far. It says nothing about
+//! sensitive values.
 //!
 //! ## Reference
-//! Dankar, El Emam, Neisa and Roffey, "Estimating the re-identification risk of clinical data sets", 2012; Pitman 1996;
-//! Hoshino 2001; Zayatz 1991; Chen and Keller-McNulty 1998.
+//! Dankar, El Emam, Neisa and Roffey, "Estimating the re-identification risk of clinical data
+//! sets", 2012; Pitman 1996; Hoshino 2001; Zayatz 1991; Chen and Keller-McNulty 1998.
 
 use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, PEOPLE, Parameter};

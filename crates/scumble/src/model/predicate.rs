@@ -1,31 +1,36 @@
 //! # predicate
 //!
-//! A promise of your own: an expression about the sensitive values of a class that must be true in every class.
+//! A promise of your own: an expression about the sensitive values of a class that must be true in
+//! every class.
 //!
 //! ## Definition
 //! `expression` is written with these names and numbers:
 //!
-//! - `size`: records of the class; `distinct`: different values in it; `max`, `min`: the largest and the smallest count of
-//!   a value that occurs in it; `rank(i)`: the i-th largest count, 0 if there are fewer values.
+//! - `size`: records of the class; `distinct`: different values in it; `max`, `min`: the largest
+//!   and the smallest count of a value that occurs in it; `rank(i)`: the i-th largest count, 0 if
+//!   there are fewer values.
 //! - `count('v')`, `share('v')`: how many records, or which share of the class, have the value;
-//!   `table_share('v')`: the share in the whole table. Several values, `share('HIV', 'AIDS')`, are counted together, and a
-//!   node of the taxonomy stands for all values under it. A quote within a value is written twice.
-//! - decimal numbers, `+ - * /`, comparisons `< <= > >= = !=`, `and`, `or`, `not`, and brackets. `not` binds more than
-//!   `and`, and `and` more than `or`.
+//!   `table_share('v')`: the share in the whole table. Several values, `share('HIV', 'AIDS')`, are
+//!   counted together, and a node of the taxonomy stands for all values under it. A quote within a
+//!   value is written twice.
+//! - decimal numbers, `+ - * /`, comparisons `< <= > >= = !=`, `and`, `or`, `not`, and brackets.
+//!   `not` binds more than `and`, and `and` more than `or`.
 //!
-//! For example `distinct >= 3 and max / size <= 0.5 and share('HIV') <= 2 * table_share('HIV')`. Everything is computed in
-//! exact fractions. A comparison in which something is divided by zero is false. The measured value is 1 where the
-//! expression is true and 0 where it is not.
+//! For example `distinct >= 3 and max / size <= 0.5 and share('HIV') <= 2 * table_share('HIV')`.
+//! Everything is computed in exact fractions. A comparison in which something is divided by zero is
+//! false. The measured value is 1 where the expression is true and 0 where it is not.
 //!
-//! Nothing is known about what happens when classes are merged, so that algorithms do not rely on it: some refuse what
-//! others find. `monotone = "yes"` says, on your word, that two classes for which the expression is true make one for which
-//! it is true. The release is judged at the end in any case.
+//! Nothing is known about what happens when classes are merged, so that algorithms do not rely on
+//! it: some refuse what others find. `monotone = "yes"` says, on your word, that two classes for
+//! which the expression is true make one for which it is true. The release is judged at the end in
+//! any case.
 //!
 //! ## Protects against
 //! What the expression says, no more.
 //!
 //! ## Does not protect against
-//! Everything else. An expression that no theory stands behind should accompany one of the other models, not replace it.
+//! Everything else. An expression that no theory stands behind should accompany one of the other
+//! models, not replace it.
 //!
 //! ## Reference
 //! Machanavajjhala et al. 2006 leave room for further notions of diversity; this is that room.
@@ -34,7 +39,7 @@ use super::{Bound, Concern, Context, Leaves, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter, did_you_mean};
 use crate::class::{EquivalenceClass, Histogram};
 use crate::exact::{Ratio, Rational};
-use crate::problem::Problem;
+use crate::failure::{Action, Failure, Remedy};
 use std::cmp::Ordering;
 
 pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
@@ -75,10 +80,13 @@ impl Model for Predicate {
     }
 
     fn promise(&self) -> Promise {
-        Promise { monotone: self.monotone, ..Promise::new(Ratio::whole(1), Bound::AtLeast, Concern::Sensitive) }
+        Promise {
+            monotone: self.monotone,
+            ..Promise::new(Ratio::whole(1), Bound::AtLeast, Concern::Sensitive)
+        }
     }
 
-    fn fits(&self, cx: &Context<'_>) -> Result<(), Problem> {
+    fn fits(&self, cx: &Context<'_>) -> Result<(), Failure> {
         cx.knows(ENTRY.name, &self.values)
     }
 }
@@ -183,7 +191,8 @@ impl Scene<'_> {
     }
 
     fn table_share(&self, values: &[String]) -> Rational {
-        let (leaves, table) = (self.cx.leaves_of(values), &self.cx.distributions[self.cx.attribute]);
+        let (leaves, table) =
+            (self.cx.leaves_of(values), &self.cx.distributions[self.cx.attribute]);
         let counted = table.occurring.iter().filter(|&&code| leaves.contains(code));
         share(counted.map(|&code| table.counts[code as usize]).sum(), table.total)
     }
@@ -206,7 +215,9 @@ impl Scene<'_> {
             Term::Share(values) => share(self.count(values), self.histogram().total()),
             Term::TableShare(values) => self.table_share(values),
             Term::Negative(a) => self.value(a)?.negative(),
-            Term::Calculate(operation, a, b) => return operation.of(&self.value(a)?, &self.value(b)?),
+            Term::Calculate(operation, a, b) => {
+                return operation.of(&self.value(a)?, &self.value(b)?);
+            }
         })
     }
 }
@@ -215,13 +226,21 @@ impl Scene<'_> {
 struct Fault {
     at: usize,
     message: String,
-    hint: String,
+    remedy: Remedy,
 }
 
 impl Fault {
-    fn problem(self) -> Problem {
-        Problem::new(format!("`expression` of `{}`, character {}: {}", ENTRY.name, self.at + 1, self.message))
-            .hint(self.hint)
+    fn problem(self) -> Failure {
+        Failure::policy(
+            "wrong-expression",
+            format!(
+                "`expression` of `{}`, character {}: {}",
+                ENTRY.name,
+                self.at + 1,
+                self.message
+            ),
+        )
+        .remedy(self.remedy)
     }
 }
 
@@ -255,7 +274,9 @@ const MOST: usize = 400;
 /// The parts of an expression with their places, in characters.
 fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Fault> {
     let chars: Vec<char> = text.chars().collect();
-    let run = |from: usize, of: fn(char) -> bool| from + chars[from..].iter().take_while(|c| of(**c)).count();
+    let run = |from: usize, of: fn(char) -> bool| {
+        from + chars[from..].iter().take_while(|c| of(**c)).count()
+    };
     let (mut tokens, mut at) = (Vec::new(), 0);
     while let Some(&c) = chars.get(at) {
         let start = at;
@@ -272,16 +293,27 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Fault> {
             let (value, end) = quoted(&chars, at)?;
             at = end;
             Token::Quoted(value)
-        } else if let Some(&symbol) = SYMBOLS.iter().find(|s| chars[at..].starts_with(&s.chars().collect::<Vec<_>>())) {
+        } else if let Some(&symbol) =
+            SYMBOLS.iter().find(|s| chars[at..].starts_with(&s.chars().collect::<Vec<_>>()))
+        {
             at += symbol.len();
             Token::Symbol(symbol)
         } else {
-            let hint = format!("known are {}", [&SYMBOLS[..], &["and", "or", "not"]].concat().join(" "));
-            return Err(Fault { at, message: format!("`{c}` means nothing here"), hint });
+            let hint =
+                format!("known are {}", [&SYMBOLS[..], &["and", "or", "not"]].concat().join(" "));
+            return Err(Fault {
+                at,
+                message: format!("`{c}` means nothing here"),
+                remedy: hint.into(),
+            });
         };
         if tokens.len() == MOST {
             let message = format!("the expression has more than {MOST} parts");
-            return Err(Fault { at: start, message, hint: "ask for several predicates; all of them must hold".into() });
+            return Err(Fault {
+                at: start,
+                message,
+                remedy: "ask for several predicates; all of them must hold".into(),
+            });
         }
         tokens.push((start, token));
     }
@@ -305,7 +337,11 @@ fn quoted(chars: &[char], start: usize) -> Result<(String, usize), Fault> {
         at += 1;
     }
     let hint = format!("close it with {quote}");
-    Err(Fault { at: start, message: "a value that begins here has no end".into(), hint })
+    Err(Fault {
+        at: start,
+        message: "a value that begins here has no end".into(),
+        remedy: hint.into(),
+    })
 }
 
 enum Parsed {
@@ -327,7 +363,11 @@ fn parse(text: &str) -> Result<(Truth, Vec<String>), Fault> {
         (Token::End, Parsed::Truth(truth)) => Ok((truth, parser.values)),
         (Token::End, Parsed::Term(_)) => {
             let message = "the expression is a number, neither true nor false".into();
-            Err(Fault { at: 0, message, hint: "compare it with something, as in `distinct >= 3`".into() })
+            Err(Fault {
+                at: 0,
+                message,
+                remedy: "compare it with something, as in `distinct >= 3`".into(),
+            })
         }
         _ => Err(parser.expected("an operator, `and`, `or` or the end")),
     }
@@ -365,12 +405,21 @@ impl Parser {
     }
 
     fn expected(&self, what: &str) -> Fault {
-        let hint = match self.peek() {
-            Token::Word(word) if !NAMES.contains(&word.as_str()) => did_you_mean(word, NAMES),
-            Token::Quoted(_) => "write `count('…')`, `share('…')` or `table_share('…')`".into(),
-            _ => "`scumble explain predicate` shows how expressions are written".into(),
+        let remedy = match self.peek() {
+            Token::Word(word) if !NAMES.contains(&word.as_str()) => {
+                Remedy::words(did_you_mean(word, NAMES))
+            }
+            Token::Quoted(_) => {
+                Remedy::words("write `count('…')`, `share('…')` or `table_share('…')`")
+            }
+            _ => Remedy::run(Action::Explain { topic: ENTRY.name.into() })
+                .then(" shows how expressions are written"),
         };
-        Fault { at: self.at(), message: format!("expected {what}, not {}", self.peek().show()), hint }
+        Fault {
+            at: self.at(),
+            message: format!("expected {what}, not {}", self.peek().show()),
+            remedy,
+        }
     }
 
     fn symbol(&mut self, symbol: &'static str) -> Result<(), Fault> {
@@ -410,8 +459,8 @@ impl Parser {
                 }
             }
             Token::Number(text) => {
-                let number =
-                    Ratio::parse(&text).ok_or_else(|| self.expected("a decimal number of at most 38 digits"))?;
+                let number = Ratio::parse(&text)
+                    .ok_or_else(|| self.expected("a decimal number of at most 38 digits"))?;
                 self.take();
                 Ok(Parsed::Term(Term::Number(number)))
             }
@@ -423,7 +472,8 @@ impl Parser {
     /// What begins with a word.
     fn named(&mut self, word: &str) -> Result<Parsed, Fault> {
         let at = self.at();
-        let values = |make: fn(Vec<String>) -> Term| move |parser: &mut Parser| Ok(make(parser.list()?));
+        let values =
+            |make: fn(Vec<String>) -> Term| move |parser: &mut Parser| Ok(make(parser.list()?));
         let term = match word {
             "not" => {
                 self.take();
@@ -471,7 +521,9 @@ impl Parser {
         self.symbol("(")?;
         let mut list = Vec::new();
         loop {
-            let Token::Quoted(value) = self.peek().clone() else { return Err(self.expected("a value in quotes")) };
+            let Token::Quoted(value) = self.peek().clone() else {
+                return Err(self.expected("a value in quotes"));
+            };
             self.take();
             self.values.push(value.clone());
             list.push(value);
@@ -487,7 +539,8 @@ impl Parser {
 /// Two parts with an operator between them, if it is for such parts.
 fn join(left: Parsed, operator: &Token, right: Parsed) -> Option<Parsed> {
     let compare = |comparison, a, b| Some(Parsed::Truth(Truth::Compare(comparison, a, b)));
-    let calculate = |operation, a, b| Some(Parsed::Term(Term::Calculate(operation, Box::new(a), Box::new(b))));
+    let calculate =
+        |operation, a, b| Some(Parsed::Term(Term::Calculate(operation, Box::new(a), Box::new(b))));
     match (left, operator, right) {
         (Parsed::Truth(a), Token::Word(word), Parsed::Truth(b)) => {
             let join = if word == "and" { Truth::And } else { Truth::Or };
@@ -513,10 +566,14 @@ fn join(left: Parsed, operator: &Token, right: Parsed) -> Option<Parsed> {
 fn mixed(at: usize, operator: &Token) -> Fault {
     let shown = operator.show();
     let (message, hint) = match operator {
-        Token::Word(_) => {
-            (format!("{shown} is for what is true or false, not for a number"), "compare the number first")
-        }
-        _ => (format!("{shown} is for numbers, not for what is true or false"), "join comparisons with `and` or `or`"),
+        Token::Word(_) => (
+            format!("{shown} is for what is true or false, not for a number"),
+            "compare the number first",
+        ),
+        _ => (
+            format!("{shown} is for numbers, not for what is true or false"),
+            "join comparisons with `and` or `or`",
+        ),
     };
-    Fault { at, message, hint: hint.into() }
+    Fault { at, message, remedy: hint.into() }
 }

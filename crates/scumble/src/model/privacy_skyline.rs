@@ -1,43 +1,48 @@
 //! # privacy skyline
 //!
-//! Nobody's sensitive value is believed with probability c or more by an adversary who knows so much about the person,
-//! about others, and about others like the person.
+//! Nobody's sensitive value is believed with probability c or more by an adversary who knows so
+//! much about the person, about others, and about others like the person.
 //!
 //! ## Definition
-//! About a target and a sensitive value s, an adversary who knows who is in which class knows besides
+//! About a target and a sensitive value s, an adversary who knows who is in which class knows
+//! besides
 //!
 //! - `l` values that the target does not have,
 //! - the values of `k` other people,
 //! - `m` people v for each of whom "if v has s, then the target has s" (a family, say).
 //!
-//! The largest probability of s, over all such knowledge, targets and protected values, must be below c. One section of
-//! the policy is one point (ℓ, k, m) of the skyline with its c; several sections make several points.
+//! The largest probability of s, over all such knowledge, targets and protected values, must be
+//! below c. One section of the policy is one point (ℓ, k, m) of the skyline with its c; several
+//! sections make several points.
 //!
-//! With all knowledge about the target's class of n records, n_s of them with s: the k known people have values other
-//! than s, n′ = n − k remain, X of them with the ℓ most frequent other values. The probability is n_s / (n_s + R),
-//! R = (n′ − n_s − X) · Π_{j=1..m} (n′ − n_s − j)/(n′ − j). People of other classes multiply R by the chance that none of
-//! them has s; how the k and m are best spread over the classes is found by trying, cleverly, all ways. Exact.
+//! With all knowledge about the target's class of n records, n_s of them with s: the k known people
+//! have values other than s, n′ = n − k remain, X of them with the ℓ most frequent other values.
+//! The probability is n_s / (n_s + R), R = (n′ − n_s − X) · Π_{j=1..m} (n′ − n_s − j)/(n′ − j).
+//! People of other classes multiply R by the chance that none of them has s; how the k and m are
+//! best spread over the classes is found by trying, cleverly, all ways. Exact.
 //!
-//! The promise is about the release as a whole. A class does its part if the bound stays below c with any number of the m
-//! people in it and the others elsewhere, the k known people being counted in every class. If all classes do, the release
-//! does. Merging classes never makes it worse.
+//! The promise is about the release as a whole. A class does its part if the bound stays below c
+//! with any number of the m people in it and the others elsewhere, the k known people being counted
+//! in every class. If all classes do, the release does. Merging classes never makes it worse.
 //!
 //! ## Protects against
-//! Homogeneity, skew and the three kinds of background knowledge, of which only the amounts must be guessed.
+//! Homogeneity, skew and the three kinds of background knowledge, of which only the amounts must be
+//! guessed.
 //!
 //! ## Does not protect against
-//! Identity disclosure (combine it with k-anonymity); similarity of values; knowledge of other kinds or of more; several
-//! releases.
+//! Identity disclosure (combine it with k-anonymity); similarity of values; knowledge of other
+//! kinds or of more; several releases.
 //!
 //! ## Reference
-//! Chen, LeFevre and Ramakrishnan, "Privacy skyline: privacy with multidimensional adversarial knowledge", 2007.
+//! Chen, LeFevre and Ramakrishnan, "Privacy skyline: privacy with multidimensional adversarial
+//! knowledge", 2007.
 
 use super::knowledge::{Part, Pieces, Share, disclosures};
 use super::{Bound, Concern, Context, Measured, Model, Promise, Verdict};
 use crate::catalogue::{Entry, Kind, Parameter};
 use crate::class::{EquivalenceClass, Histogram, Run};
 use crate::exact::{Fraction, Ratio};
-use crate::problem::Problem;
+use crate::failure::Failure;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -91,7 +96,8 @@ pub(super) const ENTRY: Entry<Box<dyn Model>> = Entry {
     },
 };
 
-/// Far more people than an adversary can be credited with. The work grows with the square of k times m.
+/// Far more people than an adversary can be credited with. The work grows with the square of k
+/// times m.
 const MOST: u64 = 30;
 
 struct PrivacySkyline {
@@ -159,14 +165,17 @@ fn share(key: Key, pieces: Pieces) -> Share {
     }
 }
 
-/// The largest probability with which anybody can be believed to have a value by an adversary who knows `l` values that
-/// the person does not have, and up to `k` and `m` people of the other kinds: for every k the probabilities by m. Nothing
-/// if there is no class.
+/// The largest probability with which anybody can be believed to have a value by an adversary who
+/// knows `l` values that the person does not have, and up to `k` and `m` people of the other kinds:
+/// for every k the probabilities by m. Nothing if there is no class.
 pub fn disclosures_by_skyline<'a>(
     classes: impl IntoIterator<Item = &'a Histogram>,
     [l, k, m]: [usize; 3],
 ) -> Vec<Vec<Fraction>> {
-    let found = disclosures_of(classes.into_iter().flat_map(|class| keys(class, l)), Pieces { known: k, implied: m });
+    let found = disclosures_of(
+        classes.into_iter().flat_map(|class| keys(class, l)),
+        Pieces { known: k, implied: m },
+    );
     found.chunks(m + 1).map(<[Fraction]>::to_vec).collect()
 }
 
@@ -178,16 +187,20 @@ fn disclosures_of(keys: impl Iterator<Item = (u32, Key)>, pieces: Pieces) -> Vec
         *by_value.entry(code).or_default().entry(key).or_default() += 1;
     }
     let of_value = |alike: BTreeMap<Key, usize>| {
-        let copies = |(key, n): (Key, usize)| std::iter::repeat_n(share(key, pieces), n.min(pieces.implied + 1));
+        let copies = |(key, n): (Key, usize)| {
+            std::iter::repeat_n(share(key, pieces), n.min(pieces.implied + 1))
+        };
         disclosures(alike.into_iter().flat_map(copies), pieces)
     };
     let all: Vec<BTreeMap<Key, usize>> = by_value.into_values().collect();
     let found: Vec<Vec<Fraction>> = all.into_par_iter().map(of_value).collect();
-    let larger = |a: Vec<Fraction>, b: Vec<Fraction>| a.into_iter().zip(b).map(|(a, b)| a.max(b)).collect();
+    let larger =
+        |a: Vec<Fraction>, b: Vec<Fraction>| a.into_iter().zip(b).map(|(a, b)| a.max(b)).collect();
     found.into_iter().reduce(larger).unwrap_or_default()
 }
 
-/// The chance that none of the implied people has the value, when the known have others and so have `taken` people more.
+/// The chance that none of the implied people has the value, when the known have others and so have
+/// `taken` people more.
 fn none_has(key: Key, pieces: Pieces, taken: u64) -> Fraction {
     let known = (pieces.known as u64).min(key.n - key.with);
     let mut chance = Fraction::whole(1);
@@ -214,15 +227,20 @@ impl Model for PrivacySkyline {
     }
 
     fn promise(&self) -> Promise {
-        Promise { wide: true, belief: true, ..Promise::new(self.c, Bound::Below, Concern::Sensitive) }
+        Promise {
+            wide: true,
+            belief: true,
+            ..Promise::new(self.c, Bound::Below, Concern::Sensitive)
+        }
     }
 
-    fn fits(&self, cx: &Context<'_>) -> Result<(), Problem> {
+    fn fits(&self, cx: &Context<'_>) -> Result<(), Failure> {
         cx.knows("privacy-skyline", &self.values)
     }
 
     fn judge_all(&self, cx: &Context<'_>, classes: &[EquivalenceClass]) -> Option<Verdict> {
-        let keys: Vec<Vec<(u32, Key)>> = classes.par_iter().map(|class| self.keys(cx, class)).collect();
+        let keys: Vec<Vec<(u32, Key)>> =
+            classes.par_iter().map(|class| self.keys(cx, class)).collect();
         let worst = disclosures_of(keys.into_iter().flatten(), self.pieces).pop();
         Some(self.verdict(&worst.unwrap_or_else(|| Fraction::whole(0))))
     }

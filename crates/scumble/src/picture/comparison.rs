@@ -24,13 +24,19 @@ const LABEL: f64 = 12.0;
 /// A box on the plot: left, top, right, bottom.
 type Place = (f64, f64, f64, f64);
 
-/// Draws releases by loss and risk as an SVG that needs nothing else. Every point is labelled, no label covers another
-/// or a point as long as there is room.
+/// Draws releases by loss and risk as an SVG that needs nothing else. Every point is labelled, no
+/// label covers another or a point as long as there is room.
 pub fn comparison(points: &[Point], loss: &str, risk: &str, title: &str) -> String {
-    let (across, up) = (Scale::new(points.iter().map(|p| p.loss)), Scale::new(points.iter().map(|p| p.risk)));
-    let said: Vec<String> =
-        points.iter().map(|p| format!("{}: loss {}, risk {}", p.label, four(p.loss), four(p.risk))).collect();
-    let about = format!("Across: {loss}, left is better. Up: {risk}, lower is better. {}.", said.join("; "));
+    let (across, up) =
+        (Scale::new(points.iter().map(|p| p.loss)), Scale::new(points.iter().map(|p| p.risk)));
+    let said: Vec<String> = points
+        .iter()
+        .map(|p| format!("{}: loss {}, risk {}", p.label, four(p.loss), four(p.risk)))
+        .collect();
+    let about = format!(
+        "Across: {loss}, left is better. Up: {risk}, lower is better. {}.",
+        said.join("; ")
+    );
     let names = [format!("{loss} (left is better)"), format!("{risk} (lower is better)")];
     let frame = Frame::new(title, [&names[0], &names[1]], &up, (RIGHT, PLOT.1));
     let mut svg = frame.open(title, &about, &across, &up);
@@ -46,10 +52,16 @@ pub fn comparison(points: &[Point], loss: &str, risk: &str, title: &str) -> Stri
             let _ = writeln!(svg, "<path d=\"M{x} {y}L{to_x} {to_y}\"/>");
         }
     }
-    svg.push_str("</g>\n<g class=\"points\" fill=\"#1f80b8\" stroke=\"#13266b\" stroke-width=\"1.2\">\n");
+    svg.push_str(
+        "</g>\n<g class=\"points\" fill=\"#1f80b8\" stroke=\"#13266b\" stroke-width=\"1.2\">\n",
+    );
     for ((x, y), text) in dots.iter().zip(&said) {
         let (x, y) = (px(*x), px(*y));
-        let _ = writeln!(svg, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{DOT}\"><title>{}</title></circle>", escape(text));
+        let _ = writeln!(
+            svg,
+            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{DOT}\"><title>{}</title></circle>",
+            escape(text)
+        );
     }
     let _ = writeln!(svg, "</g>\n<g class=\"labels\" font-size=\"{LABEL}\">");
     for (point, place) in points.iter().zip(&labels) {
@@ -75,7 +87,8 @@ fn places(points: &[Point], dots: &[(f64, f64)], sheet: Place) -> Vec<Place> {
             } else {
                 x - w / 2.0
             };
-            let (left, middle) = (left.clamp(sheet.0 + 2.0, (sheet.2 - w).max(sheet.0 + 2.0)), y + dy * h);
+            let (left, middle) =
+                (left.clamp(sheet.0 + 2.0, (sheet.2 - w).max(sheet.0 + 2.0)), y + dy * h);
             (left, middle - h / 2.0, left + w, middle + h / 2.0)
         };
         let rows = (0..40).flat_map(|n| [f64::from(n), -f64::from(n)]);
@@ -109,7 +122,9 @@ mod tests {
         };
         let points: Vec<Point> = (0..8).map(point).collect();
         let svg = comparison(&points, "gcp", "average risk", "Two & more");
-        assert!(svg.contains("<title>Two &amp; more</title>") && svg.contains("gcp (left is better)"));
+        assert!(
+            svg.contains("<title>Two &amp; more</title>") && svg.contains("gcp (left is better)")
+        );
         assert_eq!(svg.matches("<circle").count(), 8);
         assert!(svg.contains("policy-7 &lt;k = 7&gt;: loss 0.2001, risk 0.1001"));
         let dots: Vec<(f64, f64)> = (0..8).map(|i| (300.0 + f64::from(i), 200.0)).collect();

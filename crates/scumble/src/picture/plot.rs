@@ -18,22 +18,31 @@ pub(super) struct Scale {
 
 impl Scale {
     pub(super) fn new(values: impl Iterator<Item = f64>) -> Scale {
-        let (least, most) =
-            values.filter(|v| v.is_finite()).fold((0.0, 0.0), |(a, b): (f64, f64), v| (a.min(v), b.max(v)));
+        let (least, most) = values
+            .filter(|v| v.is_finite())
+            .fold((0.0, 0.0), |(a, b): (f64, f64), v| (a.min(v), b.max(v)));
         let range = most - least;
         if range <= 0.0 || !range.is_finite() {
             return Scale { step: 0.2, first: 0, last: 5, percent: false };
         }
         let power = 10f64.powf((range / 5.0).log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * power).find(|s| s * 5.0 >= range * 0.999);
+        let step =
+            [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * power).find(|s| s * 5.0 >= range * 0.999);
         let step = step.unwrap_or(10.0 * power);
         let steps = |x: f64| (x / step - 1e-9).ceil() as i64;
-        Scale { step, first: -steps(-least), last: steps(most).max(if least < 0.0 { 0 } else { 1 }), percent: false }
+        Scale {
+            step,
+            first: -steps(-least),
+            last: steps(most).max(if least < 0.0 { 0 } else { 1 }),
+            percent: false,
+        }
     }
 
-    /// The scale of an axis of this name. Shares are marked in percent, those of a half or more up to 100 %.
+    /// The scale of an axis of this name. Shares are marked in percent, those of a half or more up
+    /// to 100 %.
     pub(super) fn of(name: &str, values: impl Iterator<Item = f64> + Clone) -> Scale {
-        let word = |w: &str| ["share", "probability", "percent"].contains(&w.to_lowercase().as_str());
+        let word =
+            |w: &str| ["share", "probability", "percent"].contains(&w.to_lowercase().as_str());
         let is_share = name.split(|c: char| !c.is_alphabetic()).any(word);
         if !is_share || !values.clone().all(|v| !v.is_finite() || (0.0..=1.0).contains(&v)) {
             return Scale::new(values);
@@ -73,7 +82,10 @@ fn grouped(x: f64) -> String {
         return digits;
     }
     let space = |i: usize| i > first && (digits.len() - i).is_multiple_of(3);
-    digits.char_indices().flat_map(|(i, c)| space(i).then_some('\u{2009}').into_iter().chain([c])).collect()
+    digits
+        .char_indices()
+        .flat_map(|(i, c)| space(i).then_some('\u{2009}').into_iter().chain([c]))
+        .collect()
 }
 
 /// A sheet with two axes: where the plot begins, and the title above it.
@@ -91,14 +103,20 @@ pub(super) struct Frame {
 
 impl Frame {
     /// With so much room to the right of the plot, for something of this height.
-    pub(super) fn new(title: &str, names: [&str; 2], up: &Scale, (right, beside): (f64, f64)) -> Frame {
+    pub(super) fn new(
+        title: &str,
+        names: [&str; 2],
+        up: &Scale,
+        (right, beside): (f64, f64),
+    ) -> Frame {
         // Bold letters are a little wider than those that are measured.
         let names = [wrap(names[0], PLOT.0 * 0.93, NAME.0), wrap(names[1], PLOT.1 * 0.93, NAME.0)];
         let marks = up.marks().map(|(_, text)| width(&text, FONT)).fold(0.0, f64::max);
         let left = PAD + NAME.1 * names[1].len().max(1) as f64 + marks + 14.0;
         let title = wrap(title, left + PLOT.0 + right - 2.0 * PAD, 17.0);
         let top = PAD + 22.0 * title.len() as f64 + 14.0;
-        let height = (top + PLOT.1 + 28.0 + NAME.1 * names[0].len().max(1) as f64 + PAD).max(top + beside + PAD);
+        let height = (top + PLOT.1 + 28.0 + NAME.1 * names[0].len().max(1) as f64 + PAD)
+            .max(top + beside + PAD);
         Frame { left, top, title, names, height, width: left + PLOT.0 + right }
     }
 
@@ -111,13 +129,26 @@ impl Frame {
     }
 
     fn axes(&self, svg: &mut String, across: &Scale, up: &Scale) {
-        let (left, top, right, bottom) = (self.left, self.top, self.left + PLOT.0, self.top + PLOT.1);
+        let (left, top, right, bottom) =
+            (self.left, self.top, self.left + PLOT.0, self.top + PLOT.1);
         svg.push_str("<g class=\"grid\" stroke=\"#e1e8ef\" stroke-width=\"1\">\n");
         for (at, _) in across.marks() {
-            let _ = writeln!(svg, "<path d=\"M{} {}V{}\"/>", px(left + at * PLOT.0), px(top), px(bottom));
+            let _ = writeln!(
+                svg,
+                "<path d=\"M{} {}V{}\"/>",
+                px(left + at * PLOT.0),
+                px(top),
+                px(bottom)
+            );
         }
         for (at, _) in up.marks() {
-            let _ = writeln!(svg, "<path d=\"M{} {}H{}\"/>", px(left), px(bottom - at * PLOT.1), px(right));
+            let _ = writeln!(
+                svg,
+                "<path d=\"M{} {}H{}\"/>",
+                px(left),
+                px(bottom - at * PLOT.1),
+                px(right)
+            );
         }
         let zero = px(bottom - up.at(0.0) * PLOT.1);
         let _ = writeln!(
@@ -132,11 +163,19 @@ impl Frame {
         svg.push_str("<g class=\"marks\">\n");
         for (at, text) in across.marks() {
             let x = px(left + at * PLOT.0);
-            let _ = writeln!(svg, "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{text}</text>", px(bottom + 17.0));
+            let _ = writeln!(
+                svg,
+                "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
+                px(bottom + 17.0)
+            );
         }
         for (at, text) in up.marks() {
             let y = px(bottom - at * PLOT.1 + 4.0);
-            let _ = writeln!(svg, "<text x=\"{}\" y=\"{y}\" text-anchor=\"end\">{text}</text>", px(left - 8.0));
+            let _ = writeln!(
+                svg,
+                "<text x=\"{}\" y=\"{y}\" text-anchor=\"end\">{text}</text>",
+                px(left - 8.0)
+            );
         }
         let style = format!("text-anchor=\"middle\" font-size=\"{}\" font-weight=\"600\"", NAME.0);
         let line = |i: usize| NAME.1 * i as f64;
@@ -147,7 +186,8 @@ impl Frame {
         for (i, text) in self.names[1].iter().enumerate() {
             let (x, y) = (px(PAD + 8.0 + line(i)), px(top + PLOT.1 / 2.0));
             let turn = format!("transform=\"rotate(-90 {x} {y})\"");
-            let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" {turn} {style}>{}</text>", escape(text));
+            let _ =
+                writeln!(svg, "<text x=\"{x}\" y=\"{y}\" {turn} {style}>{}</text>", escape(text));
         }
         svg.push_str("</g>\n");
     }
@@ -159,7 +199,9 @@ mod tests {
 
     #[test]
     fn scales_are_round() {
-        let marks = |values: &[f64]| Scale::new(values.iter().copied()).marks().map(|(_, t)| t).collect::<Vec<_>>();
+        let marks = |values: &[f64]| {
+            Scale::new(values.iter().copied()).marks().map(|(_, t)| t).collect::<Vec<_>>()
+        };
         assert_eq!(marks(&[0.83]), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(marks(&[0.2]), ["0.00", "0.05", "0.10", "0.15", "0.20"]);
         assert_eq!(marks(&[68_832.0]).last().map(String::as_str), Some("80\u{2009}000"));

@@ -2,7 +2,9 @@
 
 use super::reader::{Reader, Section};
 use crate::catalogue::did_you_mean;
-use crate::problem::Problem;
+use crate::failure::Failure;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a policy says about earlier releases of its ledger.
@@ -10,14 +12,18 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct HistoryPolicy {
     /// Renamed columns: the name now, and the one in earlier releases.
     pub columns: BTreeMap<String, String>,
-    /// Renamed values of a column, by its name now: the value now, and the one in earlier releases. One to one.
+    /// Renamed values of a column, by its name now: the value now, and the one in earlier releases.
+    /// One to one.
     pub values: BTreeMap<String, BTreeMap<String, String>>,
     /// Differences from earlier releases that are no mistake.
     pub meant: BTreeSet<Difference>,
 }
 
 /// A difference from earlier releases with which people or their values are not recognised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum Difference {
     /// Most of the people who return have another value.
     Changed,
@@ -27,15 +33,18 @@ pub enum Difference {
     NewColumns,
     /// Values or persons differ from earlier ones only in case, blanks, accents or leading zeros.
     Spelling,
+    /// No column names the persons, and earlier releases know them.
+    NoPersons,
 }
 
 impl Difference {
     /// Every difference with its name in a policy.
-    pub const ALL: [(&'static str, Difference); 4] = [
+    pub const ALL: [(&'static str, Difference); 5] = [
         ("changed", Difference::Changed),
         ("new-people", Difference::NewPeople),
         ("new-columns", Difference::NewColumns),
         ("spelling", Difference::Spelling),
+        ("no-persons", Difference::NoPersons),
     ];
 
     /// Its name in a policy.
@@ -62,7 +71,8 @@ impl HistoryPolicy {
 
     /// What a value of earlier releases is now.
     pub fn value_now<'a>(&'a self, column: &str, earlier: &'a str) -> &'a str {
-        let of = self.values.get(column).and_then(|values| values.iter().find(|(_, e)| *e == earlier));
+        let of =
+            self.values.get(column).and_then(|values| values.iter().find(|(_, e)| *e == earlier));
         of.map_or(earlier, |(now, _)| now)
     }
 }
@@ -89,8 +99,14 @@ impl<'a> Reader<'a> {
             match Difference::ALL.iter().find(|(n, _)| *n == name) {
                 Some((_, difference)) => _ = history.meant.insert(*difference),
                 None => {
-                    let problem = Problem::new(format!("`{}` knows no difference `{name}`", section.path("meant")));
-                    self.report(section.at, problem.hint(did_you_mean(&name, Difference::ALL.map(|(n, _)| n))));
+                    let problem = Failure::policy(
+                        "unknown-entry",
+                        format!("`{}` knows no difference `{name}`", section.path("meant")),
+                    );
+                    self.report(
+                        section.at,
+                        problem.hint(did_you_mean(&name, Difference::ALL.map(|(n, _)| n))),
+                    );
                 }
             }
         }
@@ -98,20 +114,35 @@ impl<'a> Reader<'a> {
     }
 
     fn must_be_columns(&self, section: &Section<'a>, columns: &[&str]) {
-        for (key, value) in section.table.iter().filter(|(key, _)| !columns.contains(&&**key.get_ref())) {
-            let problem = Problem::new(format!("`{}` is no published column", section.path(key.get_ref())));
-            self.report(value.span().start, problem.hint(did_you_mean(key.get_ref(), columns.iter().copied())));
+        for (key, value) in
+            section.table.iter().filter(|(key, _)| !columns.contains(&&**key.get_ref()))
+        {
+            let problem = Failure::policy(
+                "not-published",
+                format!("`{}` is no published column", section.path(key.get_ref())),
+            );
+            self.report(
+                value.span().start,
+                problem.hint(did_you_mean(key.get_ref(), columns.iter().copied())),
+            );
         }
     }
 
-    /// Names now and before. Two of now must not be one of before: earlier people would be taken for each other.
+    /// Names now and before. Two of now must not be one of before: earlier people would be taken
+    /// for each other.
     fn renamed(&self, section: &Section<'a>) -> BTreeMap<String, String> {
         let mut renamed: BTreeMap<String, String> = BTreeMap::new();
         for (key, value) in section.table {
             let Some(earlier) = self.text_of(section, key.get_ref(), value) else { continue };
             if renamed.values().any(|other| *other == earlier) {
-                let problem = Problem::new(format!("`{}` has `{earlier}` twice", section.path(key.get_ref())));
-                self.report(value.span().start, problem.hint("each may have been only one of before"));
+                let problem = Failure::policy(
+                    "conflicting-keys",
+                    format!("`{}` has `{earlier}` twice", section.path(key.get_ref())),
+                );
+                self.report(
+                    value.span().start,
+                    problem.hint("each may have been only one of before"),
+                );
             }
             renamed.insert(key.get_ref().to_string(), earlier);
         }

@@ -1,18 +1,18 @@
 //! The `[queries]` section: what may be asked under differential privacy, and how much in all.
 //!
-//! A policy may have it beside a release, or be about nothing else: `query --dp` reads the source, the person column and
-//! this section only.
+//! A policy may have it beside a release, or be about nothing else: `query --dp` reads the source,
+//! the person column and this section only.
 
-use super::reader::{Reader, Section, line_of, scalar, shown};
+use super::reader::{Reader, Section, scalar, shown};
 use super::{Rows, Source};
 use crate::dp::budget::Limit;
 use crate::dp::query::{NoiseKind, Price, Scale};
 use crate::exact::Fraction;
-use crate::problem::{Problem, Problems};
+use crate::failure::{Action, Failure, Failures, Remedy};
 use crate::taxonomy::Decimal;
 use std::collections::BTreeMap;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 /// What may be asked of a source.
 #[derive(Clone, Debug)]
@@ -90,12 +90,8 @@ pub struct Asked {
 
 impl Queries {
     /// Reads what a policy says about questions. `name` is the file's name, for messages.
-    pub fn parse(name: &str, text: &str) -> Result<Queries, Problems> {
-        let root = DeTable::parse(text).map_err(|e| {
-            let place = e.span().map_or(String::new(), |s| format!(", line {}", line_of(text, s.start)));
-            Problem::new(format!("`{name}`{place}: {}", e.message().replace('\n', "; ")))
-                .hint("the policy is written in TOML: `key = \"text\"`, `[section]`")
-        })?;
+    pub fn parse(name: &str, text: &str) -> Result<Queries, Failures> {
+        let root = super::table_of(name, text)?;
         let reader = Reader::new(Some(name), text);
         let root = Section { path: String::new(), table: root.get_ref(), at: 0 };
         let queries = reader.queries(&root, reader.source(&root).as_ref());
@@ -108,34 +104,67 @@ impl<'a> Reader<'a> {
     pub(super) fn queries(&self, root: &Section<'a>, source: Option<&Source>) -> Option<Queries> {
         let Some(section) = self.section(root, "queries") else {
             if root.get("queries").is_none() {
-                let hint =
-                    "add `[queries]` with `budget = { epsilon = 1 }`; `scumble explain budget` tells what that is";
-                self.report(0, Problem::new("`[queries]` is missing: the policy allows no questions").hint(hint));
+                let remedy = Remedy::words("add `[queries]` with `budget = { epsilon = 1 }`; ")
+                    .and_run(Action::Explain { topic: "budget".into() })
+                    .then(" tells what that is");
+                self.report(
+                    0,
+                    Failure::policy(
+                        "missing-key",
+                        "`[queries]` is missing: the policy allows no questions",
+                    )
+                    .remedy(remedy),
+                );
             }
             return None;
         };
-        self.only(&section, &["table", "person", "rows_per_person", "columns", "budget", "each", "ask", "synthetic"]);
-        if let Some(Source::Postgres { rows: Rows::Query(_), .. } | Source::Sqlite { rows: Rows::Query(_), .. }) =
-            source
+        self.only(
+            &section,
+            &[
+                "table",
+                "person",
+                "rows_per_person",
+                "columns",
+                "budget",
+                "each",
+                "ask",
+                "synthetic",
+            ],
+        );
+        if let Some(
+            Source::Postgres { rows: Rows::Query(_), .. }
+            | Source::Sqlite { rows: Rows::Query(_), .. },
+        ) = source
         {
             // The next query would begin another budget for the same people.
-            let problem = Problem::new("a budget belongs to a table, and `source` is a query");
+            let problem = Failure::policy(
+                "query-as-source",
+                "a budget belongs to a table, and `source` is a query",
+            );
             let at = root.get("source").map_or(0, |v| v.span().start);
             self.report(at, problem.hint("name a table or a view of the database with `table`"));
         }
         let person = self.text_at(&section, "person").or_else(|| self.person_column(root));
-        let rows = section.get("rows_per_person").map_or(Some(1), |v| self.rows(&section, v, person.is_some()));
-        let columns = self.section(&section, "columns").map_or_else(BTreeMap::new, |c| self.column_rules(&c));
+        let rows = section
+            .get("rows_per_person")
+            .map_or(Some(1), |v| self.rows(&section, v, person.is_some()));
+        let columns =
+            self.section(&section, "columns").map_or_else(BTreeMap::new, |c| self.column_rules(&c));
         let budget = self.limit(&section, "budget");
         if section.get("budget").is_none() {
             let hint = "add `budget = { epsilon = 1, delta = 1e-9 }`: what everybody may spend together, for ever";
-            self.report(section.at, Problem::new("`queries.budget` is missing").hint(hint));
+            self.report(
+                section.at,
+                Failure::policy("missing-key", "`queries.budget` is missing").hint(hint),
+            );
         }
         let each = section.get("each").and_then(|_| self.limit(&section, "each"));
         let table = self.text_at(&section, "table").or_else(|| source.and_then(called));
         let ask = self.asked(&section);
-        let (ledger, key, head) = (self.ledger(root), self.text_at(root, "key"), self.text_at(root, "head"));
-        let synthetic = self.section(&section, "synthetic").and_then(|s| self.synthetic(&s, &columns));
+        let (ledger, key, head) =
+            (self.ledger(root), self.text_at(root, "key"), self.text_at(root, "head"));
+        let synthetic =
+            self.section(&section, "synthetic").and_then(|s| self.synthetic(&s, &columns));
         let recipients = self.texts_at(root, "recipients").unwrap_or_default();
         let (delimiter, quote) = (self.byte(root, "delimiter"), self.byte(root, "quote"));
         let missing = self.texts_at(root, "missing").unwrap_or_else(|| vec![String::new()]);
@@ -167,14 +196,30 @@ impl<'a> Reader<'a> {
         found.map(|(name, _)| name.get_ref().to_string())
     }
 
-    fn rows(&self, section: &Section<'a>, value: &Spanned<DeValue<'a>>, person: bool) -> Option<u64> {
-        let rows = scalar(value.get_ref()).and_then(|t| t.parse().ok()).filter(|n| (1..=1_000_000).contains(n));
+    fn rows(
+        &self,
+        section: &Section<'a>,
+        value: &Spanned<DeValue<'a>>,
+        person: bool,
+    ) -> Option<u64> {
+        let rows = scalar(value.get_ref())
+            .and_then(|t| t.parse().ok())
+            .filter(|n| (1..=1_000_000).contains(n));
         let at = value.span().start;
         if rows.is_none() {
             let path = section.path("rows_per_person");
-            self.report(at, Problem::new(format!("`{path}` must be a whole number from 1 to 1000000")));
+            self.report(
+                at,
+                Failure::policy(
+                    "wrong-value",
+                    format!("`{path}` must be a whole number from 1 to 1000000"),
+                ),
+            );
         } else if !person {
-            let problem = Problem::new("`queries.rows_per_person` means nothing without a person column");
+            let problem = Failure::policy(
+                "useless-key",
+                "`queries.rows_per_person` means nothing without a person column",
+            );
             self.report(at, problem.hint("name it with `person = \"…\"`"));
         }
         rows
@@ -186,9 +231,12 @@ impl<'a> Reader<'a> {
         let number = number.filter(|n| most.is_none_or(|most| *n < Fraction::whole(most)));
         if number.is_none() {
             let range = most.map_or("at least 0".into(), |m| format!("at least 0 and below {m}"));
-            let problem =
-                format!("`{}` must be a number of {range}, not {}", section.path(key), shown(value.get_ref()));
-            self.report(value.span().start, Problem::new(problem));
+            let problem = format!(
+                "`{}` must be a number of {range}, not {}",
+                section.path(key),
+                shown(value.get_ref())
+            );
+            self.report(value.span().start, Failure::policy("wrong-value", problem));
         }
         number
     }
@@ -197,7 +245,8 @@ impl<'a> Reader<'a> {
         let section = self.section(of, key)?;
         self.only(&section, &["epsilon", "delta"]);
         if section.get("epsilon").is_none() {
-            let problem = Problem::new(format!("`{}` has no `epsilon`", section.path));
+            let problem =
+                Failure::policy("missing-key", format!("`{}` has no `epsilon`", section.path));
             self.report(section.at, problem.hint("add `epsilon = 1`, or less"));
         }
         let epsilon = self.fraction(&section, "epsilon", None);
@@ -216,9 +265,13 @@ impl<'a> Reader<'a> {
             if let Some(section) = self.section(columns, name) {
                 self.only(&section, &["bounds", "unit", "keys"]);
                 let keys = self.texts_at(&section, "keys");
-                if keys.as_ref().is_some_and(|k| k.is_empty() || k.iter().enumerate().any(|(i, x)| k[..i].contains(x)))
-                {
-                    let problem = Problem::new(format!("`{}` must name keys, each once", section.path("keys")));
+                if keys.as_ref().is_some_and(|k| {
+                    k.is_empty() || k.iter().enumerate().any(|(i, x)| k[..i].contains(x))
+                }) {
+                    let problem = Failure::policy(
+                        "wrong-value",
+                        format!("`{}` must name keys, each once", section.path("keys")),
+                    );
                     self.report(section.at, problem);
                 }
                 rules.insert(name.to_string(), ColumnRule { scale: self.scale(&section), keys });
@@ -232,7 +285,13 @@ impl<'a> Reader<'a> {
         let unit = section.get("unit").map_or(Some(Decimal { mantissa: 1, decimals: 0 }), |v| {
             let unit = self.decimal(section, "unit", v)?;
             if unit.mantissa <= 0 {
-                self.report(v.span().start, Problem::new(format!("`{}` must be above 0", section.path("unit"))));
+                self.report(
+                    v.span().start,
+                    Failure::policy(
+                        "wrong-value",
+                        format!("`{}` must be above 0", section.path("unit")),
+                    ),
+                );
                 return None;
             }
             Some(unit)
@@ -240,7 +299,7 @@ impl<'a> Reader<'a> {
         let bounds = self.array(section, "bounds")?;
         let path = section.path("bounds");
         let [low, high] = bounds else {
-            let problem = Problem::new(format!("`{path}` must be two numbers"));
+            let problem = Failure::policy("wrong-value", format!("`{path}` must be two numbers"));
             self.report(section.at, problem.hint("the least and the largest: `bounds = [0, 120]`"));
             return None;
         };
@@ -250,7 +309,10 @@ impl<'a> Reader<'a> {
             // Squares of a million million rows still fit into 128 bits.
             let found = found.filter(|n| n.unsigned_abs() < 1 << 40);
             if found.is_none() {
-                let problem = Problem::new(format!("`{path}` must be whole numbers of units"));
+                let problem = Failure::policy(
+                    "wrong-value",
+                    format!("`{path}` must be whole numbers of units"),
+                );
                 self.report(
                     v.span().start,
                     problem.hint("give a `unit` that divides both, such as 0.01, and that they are at most 10^12 of"),
@@ -260,17 +322,28 @@ impl<'a> Reader<'a> {
         };
         let (low, high) = (units(low)?, units(high)?);
         if low > high {
-            self.report(section.at, Problem::new(format!("`{path}` end before they begin")));
+            self.report(
+                section.at,
+                Failure::policy("wrong-value", format!("`{path}` end before they begin")),
+            );
             return None;
         }
         Some(Scale { unit, low, high })
     }
 
-    fn synthetic(&self, section: &Section<'a>, rules: &BTreeMap<String, ColumnRule>) -> Option<SyntheticRule> {
+    fn synthetic(
+        &self,
+        section: &Section<'a>,
+        rules: &BTreeMap<String, ColumnRule>,
+    ) -> Option<SyntheticRule> {
         self.only(section, &["columns", "pairs", "widths", "epsilon", "delta", "mechanism", "to"]);
         let needed = |key: &str, hint: &str| {
             if section.get(key).is_none() {
-                self.report(section.at, Problem::new(format!("`{}` is missing", section.path(key))).hint(hint));
+                self.report(
+                    section.at,
+                    Failure::policy("missing-key", format!("`{}` is missing", section.path(key)))
+                        .hint(hint),
+                );
             }
         };
         needed("columns", "name the columns of the synthetic table");
@@ -279,21 +352,29 @@ impl<'a> Reader<'a> {
         let columns = self.texts_at(section, "columns")?;
         for name in &columns {
             if !rules.get(name).is_some_and(|r| r.keys.is_some() || r.scale.is_some()) {
-                let problem = Problem::new(format!("the values of `{name}` are not public"));
-                let hint =
-                    format!("add `{name} = {{ keys = […] }}` or `{{ bounds = [0, 100] }}` under [queries.columns]");
+                let problem = Failure::policy(
+                    "values-not-public",
+                    format!("the values of `{name}` are not public"),
+                );
+                let hint = format!(
+                    "add `{name} = {{ keys = […] }}` or `{{ bounds = [0, 100] }}` under [queries.columns]"
+                );
                 self.report(section.at, problem.hint(hint));
             }
         }
         if columns.is_empty() || columns.iter().enumerate().any(|(i, c)| columns[..i].contains(c)) {
             self.report(
                 section.at,
-                Problem::new(format!("`{}` must name columns, each once", section.path("columns"))),
+                Failure::policy(
+                    "wrong-value",
+                    format!("`{}` must name columns, each once", section.path("columns")),
+                ),
             );
             return None;
         }
         let pairs = self.pairs(section, &columns);
-        let widths = self.section(section, "widths").map_or_else(BTreeMap::new, |w| self.widths(&w, rules));
+        let widths =
+            self.section(section, "widths").map_or_else(BTreeMap::new, |w| self.widths(&w, rules));
         let delta = if section.get("delta").is_some() {
             self.fraction(section, "delta", Some(1))
         } else {
@@ -302,10 +383,20 @@ impl<'a> Reader<'a> {
         let epsilon = self.fraction(section, "epsilon", None);
         let gaussian = self.text_at(section, "mechanism").is_some_and(|m| m == "gaussian");
         if gaussian && delta.as_ref().is_some_and(Fraction::is_zero) {
-            self.report(section.at, Problem::new("Gaussian noise needs a δ").hint("add `delta = 1e-9`"));
+            self.report(
+                section.at,
+                Failure::policy("missing-key", "Gaussian noise needs a δ")
+                    .hint("add `delta = 1e-9`"),
+            );
         }
         if epsilon.as_ref().is_some_and(Fraction::is_zero) {
-            self.report(section.at, Problem::new(format!("`{}` must be above 0", section.path("epsilon"))));
+            self.report(
+                section.at,
+                Failure::policy(
+                    "wrong-value",
+                    format!("`{}` must be above 0", section.path("epsilon")),
+                ),
+            );
         }
         let noise = if gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace };
         let to = self.text_at(section, "to");
@@ -323,10 +414,13 @@ impl<'a> Reader<'a> {
         let mut part: Vec<usize> = (0..columns.len()).collect();
         let mut pairs = Vec::new();
         for value in self.array(section, "pairs").unwrap_or_default() {
-            let names: Option<Vec<&str>> =
-                value.get_ref().as_array().and_then(|a| a.iter().map(|v| v.get_ref().as_str()).collect());
+            let names: Option<Vec<&str>> = value
+                .get_ref()
+                .as_array()
+                .and_then(|a| a.iter().map(|v| v.get_ref().as_str()).collect());
             let place = |name: &str| columns.iter().position(|c| c == name);
-            let pair = names.and_then(|n| if let [a, b] = n[..] { Some((place(a)?, place(b)?)) } else { None });
+            let pair = names
+                .and_then(|n| if let [a, b] = n[..] { Some((place(a)?, place(b)?)) } else { None });
             match pair.filter(|(a, b)| part[*a] != part[*b]) {
                 Some((a, b)) => {
                     let (from, to) = (part[a], part[b]);
@@ -334,30 +428,46 @@ impl<'a> Reader<'a> {
                     pairs.push((a, b));
                 }
                 None => {
-                    let problem = Problem::new(format!(
-                        "`{}` must be pairs of its columns without a cycle",
-                        section.path("pairs")
-                    ));
-                    self.report(value.span().start, problem.hint("write `pairs = [[\"age\", \"job\"]]`"));
+                    let problem = Failure::policy(
+                        "wrong-value",
+                        format!(
+                            "`{}` must be pairs of its columns without a cycle",
+                            section.path("pairs")
+                        ),
+                    );
+                    self.report(
+                        value.span().start,
+                        problem.hint("write `pairs = [[\"age\", \"job\"]]`"),
+                    );
                 }
             }
         }
         pairs
     }
 
-    fn widths(&self, section: &Section<'a>, rules: &BTreeMap<String, ColumnRule>) -> BTreeMap<String, i64> {
+    fn widths(
+        &self,
+        section: &Section<'a>,
+        rules: &BTreeMap<String, ColumnRule>,
+    ) -> BTreeMap<String, i64> {
         let mut widths = BTreeMap::new();
         for (name, value) in section.table.iter() {
             let name = name.get_ref();
             let scale = rules.get(name.as_ref()).and_then(|r| r.scale);
-            let width = self.decimal(section, name, value).and_then(|d| scale?.exactly(d)).filter(|w| *w > 0);
+            let width = self
+                .decimal(section, name, value)
+                .and_then(|d| scale?.exactly(d))
+                .filter(|w| *w > 0);
             match width {
                 Some(width) => drop(widths.insert(name.to_string(), width)),
                 None => {
-                    let problem = Problem::new(format!(
-                        "`{}` must be a whole number of units of a column with bounds",
-                        section.path(name)
-                    ));
+                    let problem = Failure::policy(
+                        "wrong-value",
+                        format!(
+                            "`{}` must be a whole number of units of a column with bounds",
+                            section.path(name)
+                        ),
+                    );
                     self.report(value.span().start, problem);
                 }
             }
@@ -371,25 +481,36 @@ impl<'a> Reader<'a> {
             if let Some(sql) = value.get_ref().as_str() {
                 all.push(Asked { sql: sql.into(), epsilon: None, delta: None, gaussian: None });
             } else if let Some(table) = value.get_ref().as_table() {
-                let one = Section { path: format!("queries.ask[{i}]"), table, at: value.span().start };
+                let one =
+                    Section { path: format!("queries.ask[{i}]"), table, at: value.span().start };
                 self.only(&one, &["sql", "epsilon", "delta", "mechanism"]);
                 let Some(sql) = self.text_at(&one, "sql") else {
-                    self.report(one.at, Problem::new(format!("`{}` has no `sql`", one.path)));
+                    self.report(
+                        one.at,
+                        Failure::policy("missing-key", format!("`{}` has no `sql`", one.path)),
+                    );
                     continue;
                 };
                 let gaussian = self.text_at(&one, "mechanism").and_then(|m| match m.as_str() {
                     "laplace" => Some(false),
                     "gaussian" => Some(true),
                     _ => {
-                        let problem = format!("`{}` is `laplace` or `gaussian`, not `{m}`", one.path("mechanism"));
-                        self.report(one.at, Problem::new(problem));
+                        let problem = format!(
+                            "`{}` is `laplace` or `gaussian`, not `{m}`",
+                            one.path("mechanism")
+                        );
+                        self.report(one.at, Failure::policy("wrong-value", problem));
                         None
                     }
                 });
-                let (epsilon, delta) = (self.fraction(&one, "epsilon", None), self.fraction(&one, "delta", Some(1)));
+                let (epsilon, delta) =
+                    (self.fraction(&one, "epsilon", None), self.fraction(&one, "delta", Some(1)));
                 all.push(Asked { sql, epsilon, delta, gaussian });
             } else {
-                let problem = Problem::new("a question is SQL text, or a table with `sql` and `epsilon`");
+                let problem = Failure::policy(
+                    "wrong-value",
+                    "a question is SQL text, or a table with `sql` and `epsilon`",
+                );
                 self.report(value.span().start, problem);
             }
         }
@@ -402,6 +523,6 @@ fn called(source: &Source) -> Option<String> {
     let name = source.name()?;
     Some(match source {
         Source::File(_) => name.rsplit('\\').next()?.split('.').next()?.to_owned(),
-        Source::Postgres { .. } | Source::Sqlite { .. } => name,
+        Source::Postgres { .. } | Source::Sqlite { .. } | Source::Memory(_) => name,
     })
 }

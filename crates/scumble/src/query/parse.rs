@@ -1,11 +1,12 @@
 //! Queries as text: one per line, `#` starts a comment.
 
 use super::{Condition, End, Query, Test};
-use crate::problem::{Problem, Problems};
+use crate::failure::{Failure, Failures};
 
-/// Reads a workload: a query on every line that is not empty. Problems name the line and the place in it.
-pub fn parse_workload(name: &str, text: &str) -> Result<Vec<Query>, Problems> {
-    let (mut queries, mut problems) = (Vec::new(), Problems::default());
+/// Reads a workload: a query on every line that is not empty. Failures name the line and the place
+/// in it.
+pub fn parse_workload(name: &str, text: &str) -> Result<Vec<Query>, Failures> {
+    let (mut queries, mut problems) = (Vec::new(), Failures::default());
     for (i, line) in text.lines().enumerate() {
         if line.trim_start().is_empty() || line.trim_start().starts_with('#') {
             continue;
@@ -16,21 +17,22 @@ pub fn parse_workload(name: &str, text: &str) -> Result<Vec<Query>, Problems> {
         }
     }
     if queries.is_empty() && problems.0.is_empty() {
-        problems.push(Problem::new(format!("`{name}` has no queries")).hint(HINT));
+        problems.push(Failure::data("no-queries", format!("`{name}` has no queries")).hint(HINT));
     }
     problems.or(queries)
 }
 
-const HINT: &str = "write `age in [30, 40] and job = Artist and disease in (Flu, HIV)`; quote names with spaces";
+const HINT: &str =
+    "write `age in [30, 40] and job = Artist and disease in (Flu, HIV)`; quote names with spaces";
 
 impl Query {
     /// Reads one query.
-    pub fn parse(text: &str) -> Result<Query, Problem> {
+    pub fn parse(text: &str) -> Result<Query, Failure> {
         parse(text, "the query")
     }
 }
 
-fn parse(line: &str, place: &str) -> Result<Query, Problem> {
+fn parse(line: &str, place: &str) -> Result<Query, Failure> {
     let tokens = tokens(line).map_err(|(at, what)| wrong(line, place, at, what))?;
     let mut reader = Reader { tokens: &tokens, at: 0 };
     reader.query().map_err(|what| {
@@ -39,8 +41,12 @@ fn parse(line: &str, place: &str) -> Result<Query, Problem> {
     })
 }
 
-fn wrong(line: &str, place: &str, at: usize, what: &str) -> Problem {
-    Problem::new(format!("{place}, column {}: {what}", line[..at].chars().count() + 1)).hint(HINT)
+fn wrong(line: &str, place: &str, at: usize, what: &str) -> Failure {
+    Failure::usage(
+        "wrong-query",
+        format!("{place}, column {}: {what}", line[..at].chars().count() + 1),
+    )
+    .hint(HINT)
 }
 
 /// A word, a quoted text or a sign, and the byte where it begins.

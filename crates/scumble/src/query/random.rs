@@ -8,24 +8,33 @@ use crate::taxonomy::{Decimal, Scale, Taxonomy};
 use rand::{RngExt, SeedableRng, seq::index};
 use rand_chacha::ChaCha8Rng;
 
-/// Draws queries as Xiao and Tao 2006 do: conditions on some quasi-identifiers drawn at random and on one sensitive
-/// attribute, each admitting so many values of its domain that a query admits the wanted part of all combinations.
-/// Ordered attributes get a range, the others that many values, drawn at random.
+/// Draws queries as Xiao and Tao 2006 do: conditions on some quasi-identifiers drawn at random and
+/// on one sensitive attribute, each admitting so many values of its domain that a query admits the
+/// wanted part of all combinations. Ordered attributes get a range, the others that many values,
+/// drawn at random.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Generator {
     /// Number of quasi-identifiers in a query; at most all of them.
     pub predicates: usize,
-    /// The part s of all combinations of domain values that a query admits. Each of its q conditions admits b of the
+    /// The part s of all combinations of domain values that a query admits. Each of its q
+    /// conditions admits b of the
     /// |A| domain values of its attribute, b = ⌈|A| · s^(1/q)⌉.
     pub selectivity: f64,
 }
 
 impl Generator {
     /// So many queries about these attributes.
-    pub fn draw(&self, quasi: &[&Attribute], sensitive: &[&Attribute], number: usize, seed: u64) -> Vec<Query> {
+    pub fn draw(
+        &self,
+        quasi: &[&Attribute],
+        sensitive: &[&Attribute],
+        number: usize,
+        seed: u64,
+    ) -> Vec<Query> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let one = |_| {
-            let some = index::sample(&mut rng, quasi.len(), self.predicates.min(quasi.len())).into_vec();
+            let some =
+                index::sample(&mut rng, quasi.len(), self.predicates.min(quasi.len())).into_vec();
             let mut about: Vec<&Attribute> = some.into_iter().map(|i| quasi[i]).collect();
             if !sensitive.is_empty() {
                 about.push(sensitive[rng.random_range(0..sensitive.len())]);

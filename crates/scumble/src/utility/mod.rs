@@ -20,10 +20,21 @@ pub struct Metric {
     pub summary: &'static str,
     /// The manual page.
     pub about: &'static str,
+    /// Which direction is better.
+    pub better: Better,
     /// Who gets to see it, and when.
     pub told: Told,
     /// Computes it; nothing if it says nothing about such a release.
     pub measure: fn(&Subject<'_>) -> Option<f64>,
+}
+
+/// Which direction of a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// It measures what is lost.
+    Lower,
+    /// It measures what is kept.
+    Higher,
 }
 
 /// Who is told a metric.
@@ -31,7 +42,8 @@ pub struct Metric {
 pub enum Told {
     /// Everybody: it follows from the release alone.
     Everybody,
-    /// The publisher, not the recipients: it follows from the extract too, and a precise figure tells about it.
+    /// The publisher, not the recipients: it follows from the extract too, and a precise figure
+    /// tells about it.
     Publisher,
     /// The publisher, where releases are compared: it takes longer than the others.
     Comparison,
@@ -61,6 +73,7 @@ pub const METRICS: &[Metric] = &[
                 Of an anatomized release, which shows every quasi-identifier as it is, only suppressed records lose anything.\n\
                 Not defined where values are replaced by representatives (see sse).\n\
                 Ghinita, Karras, Kalnis and Mamoulis 2007, after Xu et al. 2006.",
+        better: Better::Lower,
         told: Told::Everybody,
         measure: gcp,
     },
@@ -71,6 +84,7 @@ pub const METRICS: &[Metric] = &[
                 weighted by `weight` of the policy. Of the table: the sum over its records. A suppressed record loses as if every\n\
                 cell showed the root. Domains are those of the extract. Anatomized releases and representatives as for gcp.\n\
                 Xiao and Tao 2006.",
+        better: Better::Lower,
         told: Told::Publisher,
         measure: iloss,
     },
@@ -80,6 +94,7 @@ pub const METRICS: &[Metric] = &[
         about: "As gcp, but the domain of an attribute is what the extract has: the cells between its smallest and largest value,\n\
                 or its distinct values. This is what `local`, `lattice`, `top-down` and `bottom-up` minimize. It tells about the\n\
                 extract, also about suppressed records, and is not published. Computed by `compare`.",
+        better: Better::Lower,
         told: Told::Comparison,
         measure: loss,
     },
@@ -88,6 +103,7 @@ pub const METRICS: &[Metric] = &[
         summary: "sum of squared class sizes; a suppressed record costs the whole table",
         about: "Every record is charged the number of records it cannot be told apart from: Σ |E|² over the classes, plus the size\n\
                 of the table for each suppressed record. Not defined for anatomized releases. Bayardo and Agrawal 2005.",
+        better: Better::Lower,
         told: Told::Everybody,
         measure: discernibility,
     },
@@ -96,6 +112,7 @@ pub const METRICS: &[Metric] = &[
         summary: "average class size, relative to k",
         about: "(records / classes) / k, with the k that the policy asks for. 1 is the best possible. Not defined for anatomized\n\
                 releases. LeFevre, DeWitt and Ramakrishnan 2006.",
+        better: Better::Lower,
         told: Told::Everybody,
         measure: |of| {
             let classes = of.release.classes.len().max(1) as f64 * of.k.max(1) as f64;
@@ -109,6 +126,7 @@ pub const METRICS: &[Metric] = &[
                 counts if it is suppressed, or if its value is not the commonest one of its class. Of several sensitive attributes\n\
                 the mean. 0 is perfect prediction, which the privacy models mostly forbid: read it against the models.\n\
                 Iyengar 2002 (classification metric, CM).",
+        better: Better::Lower,
         told: Told::Everybody,
         measure: classification,
     },
@@ -120,6 +138,7 @@ pub const METRICS: &[Metric] = &[
                 be if every cell showed the root; suppressed records show the root. Unlike gcp it charges little for joining a\n\
                 rare value to a common one. Not defined for representatives.\n\
                 de Waal and Willenborg 1999; Gionis and Tassa 2009.",
+        better: Better::Lower,
         told: Told::Publisher,
         measure: truth::entropy,
     },
@@ -129,6 +148,7 @@ pub const METRICS: &[Metric] = &[
         about: "Total variation distance, ½ Σ |p − q| over the domain values of a quasi-identifier: p its share of the records\n\
                 of the extract, q its share of the published ones, a generalized value being spread evenly over the domain values\n\
                 under it. The mean over the quasi-identifiers. Not defined for representatives.",
+        better: Better::Lower,
         told: Told::Publisher,
         measure: truth::distribution,
     },
@@ -139,6 +159,7 @@ pub const METRICS: &[Metric] = &[
                 has moved, 1 if every record shows the mean of all. A range shows its middle; a suppressed or missing cell shows\n\
                 the mean; an anatomized release shows every value as it is. With microaggregation this is SSE/SST of the\n\
                 literature, on standardized values. Domingo-Ferrer and Mateo-Sanz 2002.",
+        better: Better::Lower,
         told: Told::Publisher,
         measure: truth::sse,
     },
@@ -153,6 +174,7 @@ pub const METRICS: &[Metric] = &[
                 a row counts only in the classes that hold records of it, so the figure is then an upper bound. Not defined for\n\
                 representatives. Computed by `compare`.\n\
                 Kifer and Gehrke 2006.",
+        better: Better::Lower,
         told: Told::Comparison,
         measure: truth::kl,
     },
@@ -163,6 +185,7 @@ pub const METRICS: &[Metric] = &[
                 of the release|, V being Cramér's V of the two columns, each cut into at most 8 groups of neighbouring values with\n\
                 about equally many records. The cells of the release's table are what COUNT queries estimate. The mean over the\n\
                 pairs; 0: every association is kept. Computed by `compare`.",
+        better: Better::Lower,
         told: Told::Comparison,
         measure: truth::correlation,
     },
@@ -175,8 +198,12 @@ fn cells(release: &Release, cell: impl Fn(usize, Run) -> f64, whole: f64) -> Opt
         Shape::Representatives => None,
         Shape::Groups => Some(out),
         Shape::Regions => {
-            let class = |region: &[Run]| region.iter().enumerate().map(|(i, &r)| cell(i, r)).sum::<f64>();
-            Some(release.classes.iter().map(|c| c.count as f64 * class(&c.region)).sum::<f64>() + out)
+            let class =
+                |region: &[Run]| region.iter().enumerate().map(|(i, &r)| cell(i, r)).sum::<f64>();
+            Some(
+                release.classes.iter().map(|c| c.count as f64 * class(&c.region)).sum::<f64>()
+                    + out,
+            )
         }
     }
 }
@@ -194,7 +221,8 @@ impl<'a> Domain<'a> {
         // A release whose quasi-identifiers pass through has no regions.
         let shown = release.classes.iter().filter_map(|c| c.region.get(i).copied());
         let shown = shown.filter(|&run| taxonomy.everything() != Some(run));
-        let cells = shown.filter_map(|run| taxonomy.cells(run)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let cells =
+            shown.filter_map(|run| taxonomy.cells(run)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         let cells = taxonomy.scale().ends().or(cells);
         Domain { taxonomy, cells: cells.map_or(1, |(first, last)| last.abs_diff(first) + 1) }
     }
@@ -208,7 +236,9 @@ impl<'a> Domain<'a> {
             return t.masked_loss(run).unwrap_or_else(|| t.loss(run));
         }
         match t.cells(run) {
-            Some((first, last)) if self.cells > 1 => (last.abs_diff(first) as f64 / (self.cells - 1) as f64).min(1.0),
+            Some((first, last)) if self.cells > 1 => {
+                (last.abs_diff(first) as f64 / (self.cells - 1) as f64).min(1.0)
+            }
             _ => 0.0,
         }
     }
@@ -217,7 +247,8 @@ impl<'a> Domain<'a> {
 fn gcp(of: &Subject<'_>) -> Option<f64> {
     let release = of.release;
     let all = (release.records() + release.suppressed) as f64 * release.quasi.len() as f64;
-    let domains: Vec<Domain<'_>> = (0..release.quasi.len()).map(|i| Domain::of(release, i)).collect();
+    let domains: Vec<Domain<'_>> =
+        (0..release.quasi.len()).map(|i| Domain::of(release, i)).collect();
     let lost = cells(release, |i, run| domains[i].loss(run), release.quasi.len() as f64)?;
     Some(if all == 0.0 { 0.0 } else { lost / all })
 }
@@ -225,7 +256,8 @@ fn gcp(of: &Subject<'_>) -> Option<f64> {
 fn loss(of: &Subject<'_>) -> Option<f64> {
     let release = of.release;
     let all = (release.records() + release.suppressed) as f64 * release.quasi.len() as f64;
-    let lost = cells(release, |i, run| release.quasi[i].taxonomy.loss(run), release.quasi.len() as f64)?;
+    let lost =
+        cells(release, |i, run| release.quasi[i].taxonomy.loss(run), release.quasi.len() as f64)?;
     Some(if all == 0.0 { 0.0 } else { lost / all })
 }
 
@@ -249,14 +281,16 @@ fn discernibility(of: &Subject<'_>) -> Option<f64> {
 
 fn classification(of: &Subject<'_>) -> Option<f64> {
     let release = of.release;
-    let (attributes, all) = (published(&release.sensitive).len(), release.records() + release.suppressed);
+    let (attributes, all) =
+        (published(&release.sensitive).len(), release.records() + release.suppressed);
     if attributes == 0 || all == 0 {
         return None;
     }
     let wrong = |i: usize| -> f64 {
         // Of the values that stand for somebody as many are the commonest as of all.
         let others = |c: &crate::class::EquivalenceClass| {
-            let (shown, commonest) = (c.histograms[i].total(), c.histograms[i].0.iter().map(|&(_, n)| n).max());
+            let (shown, commonest) =
+                (c.histograms[i].total(), c.histograms[i].0.iter().map(|&(_, n)| n).max());
             (c.count * (shown - commonest.unwrap_or(0))) as f64 / shown.max(1) as f64
         };
         release.classes.iter().map(others).sum::<f64>() + release.suppressed as f64

@@ -30,7 +30,8 @@ impl Marginal {
         self.before[run.last as usize + 1] - self.before[run.first as usize]
     }
 
-    /// What a record under the run costs in non-uniform entropy, up to what the frequency of its own leaf takes off.
+    /// What a record under the run costs in non-uniform entropy, up to what the frequency of its
+    /// own leaf takes off.
     pub fn bits(&self, run: Run) -> f64 {
         (self.under(run).max(1) as f64).log2()
     }
@@ -39,14 +40,21 @@ impl Marginal {
 /// Records per leaf of a quasi-identifier.
 fn counts(table: &Table, dim: usize) -> Vec<u64> {
     let mut counts = vec![0; table.quasi[dim].taxonomy.leaves()];
-    table.quasi_codes[dim].iter().zip(&table.counts).for_each(|(&c, &n)| counts[c as usize] += u64::from(n));
+    table.quasi_codes[dim]
+        .iter()
+        .zip(&table.counts)
+        .for_each(|(&c, &n)| counts[c as usize] += u64::from(n));
     counts
 }
 
 /// The leaf of another taxonomy of the attribute with the same text, for every leaf.
 fn same_leaves(from: &Arc<Taxonomy>, to: &Arc<Taxonomy>) -> Vec<Option<u32>> {
     let leaves = 0..from.leaves() as u32;
-    if Arc::ptr_eq(from, to) { leaves.map(Some).collect() } else { leaves.map(|l| to.find(from.leaf(l))).collect() }
+    if Arc::ptr_eq(from, to) {
+        leaves.map(Some).collect()
+    } else {
+        leaves.map(|l| to.find(from.leaf(l))).collect()
+    }
 }
 
 pub(super) fn entropy(of: &Subject<'_>) -> Option<f64> {
@@ -56,7 +64,8 @@ pub(super) fn entropy(of: &Subject<'_>) -> Option<f64> {
     }
     let one = |dim: usize| -> (f64, f64) {
         let counts = counts(table, dim);
-        let own: f64 = counts.iter().filter(|&&n| n > 0).map(|&n| n as f64 * (n as f64).log2()).sum();
+        let own: f64 =
+            counts.iter().filter(|&&n| n > 0).map(|&n| n as f64 * (n as f64).log2()).sum();
         let all = table.records() as f64;
         let most = all * all.max(1.0).log2() - own;
         let lost = match release.shape {
@@ -71,16 +80,23 @@ pub(super) fn entropy(of: &Subject<'_>) -> Option<f64> {
                 let (from, to) = (&table.quasi[dim].taxonomy, &release.quasi[dim].taxonomy);
                 let mut shown = vec![0; to.leaves()];
                 let places = same_leaves(from, to).into_iter().zip(&counts);
-                places.for_each(|(leaf, n)| leaf.into_iter().for_each(|leaf| shown[leaf as usize] += n));
+                places.for_each(|(leaf, n)| {
+                    leaf.into_iter().for_each(|leaf| shown[leaf as usize] += n)
+                });
                 let shown = Marginal::new(&shown);
-                let cells: f64 = release.classes.iter().map(|c| c.count as f64 * shown.bits(c.region[dim])).sum();
+                let cells: f64 = release
+                    .classes
+                    .iter()
+                    .map(|c| c.count as f64 * shown.bits(c.region[dim]))
+                    .sum();
                 cells + release.suppressed as f64 * all.max(1.0).log2() - own
             }
         };
         (lost, most)
     };
     let parts: Vec<(f64, f64)> = (0..table.quasi.len()).into_par_iter().map(one).collect();
-    let (lost, most) = parts.into_iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    let (lost, most) =
+        parts.into_iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     // What is left of equal sums is rounding.
     Some(if lost <= most * 1e-12 { 0.0 } else { (lost / most).min(1.0) })
 }
@@ -100,7 +116,8 @@ pub(super) fn distribution(of: &Subject<'_>) -> Option<f64> {
         let mut shown = vec![0.0; to.leaves() + 1];
         if release.shape == Shape::Groups {
             shown.iter_mut().zip(&counts).for_each(|(shown, &n)| *shown = n as f64);
-            let out = form.suppressed().iter().map(|m| (table.quasi_codes[dim][m.row as usize], m.count));
+            let out =
+                form.suppressed().iter().map(|m| (table.quasi_codes[dim][m.row as usize], m.count));
             out.for_each(|(code, n)| shown[code as usize] -= f64::from(n));
         } else {
             // Every leaf of a run gets as much; the steps at its ends are summed up afterwards.
@@ -126,31 +143,41 @@ pub(super) fn distribution(of: &Subject<'_>) -> Option<f64> {
         // The rest lies on domain values that do not occur.
         ((apart + (1.0 - found).max(0.0)) / 2.0).clamp(0.0, 1.0)
     };
-    let sum: f64 = (0..table.quasi.len()).into_par_iter().map(one).collect::<Vec<_>>().into_iter().sum();
+    let sum: f64 =
+        (0..table.quasi.len()).into_par_iter().map(one).collect::<Vec<_>>().into_iter().sum();
     let mean = sum / table.quasi.len() as f64;
     Some(if mean < 1e-12 { 0.0 } else { mean })
 }
 
 pub(super) fn sse(of: &Subject<'_>) -> Option<f64> {
     let (table, form) = of.truth?;
-    let shares: Vec<Option<f64>> = (0..table.quasi.len()).into_par_iter().map(|i| moved(table, form, i)).collect();
+    let shares: Vec<Option<f64>> =
+        (0..table.quasi.len()).into_par_iter().map(|i| moved(table, form, i)).collect();
     let shares: Vec<f64> = shares.into_iter().flatten().collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
-/// The squared errors of one quasi-identifier, relative to its variance; nothing if it has none or is no number.
+/// The squared errors of one quasi-identifier, relative to its variance; nothing if it has none or
+/// is no number.
 fn moved(table: &Table, form: &Form, i: usize) -> Option<f64> {
     let taxonomy = &table.quasi[i].taxonomy;
-    let value =
-        |row: u32| middle(taxonomy, Run::new(table.quasi_codes[i][row as usize], table.quasi_codes[i][row as usize]));
-    let known = || (0u32..).zip(&table.counts).filter_map(|(row, &n)| Some((value(row)?, f64::from(n))));
+    let value = |row: u32| {
+        middle(
+            taxonomy,
+            Run::new(table.quasi_codes[i][row as usize], table.quasi_codes[i][row as usize]),
+        )
+    };
+    let known =
+        || (0u32..).zip(&table.counts).filter_map(|(row, &n)| Some((value(row)?, f64::from(n))));
     let total: f64 = known().map(|(_, n)| n).sum();
     let mean = known().map(|(x, n)| x * n).sum::<f64>() / total;
     let all: f64 = known().map(|(x, n)| n * (x - mean).powi(2)).sum();
     if total == 0.0 || all <= 0.0 {
         return None;
     }
-    let error = |m: &Member, shown: f64| value(m.row).map_or(0.0, |x| f64::from(m.count) * (x - shown).powi(2));
+    let error = |m: &Member, shown: f64| {
+        value(m.row).map_or(0.0, |x| f64::from(m.count) * (x - shown).powi(2))
+    };
     let kept: f64 = match form {
         Form::Anatomized(_) => 0.0,
         Form::Generalized(form) => {
@@ -182,7 +209,8 @@ pub(super) fn kl(of: &Subject<'_>) -> Option<f64> {
     if release.shape == Shape::Representatives || all == 0.0 {
         return None;
     }
-    // Rows by what a recipient may see of them: their quasi-identifiers, their sensitive values, both.
+    // Rows by what a recipient may see of them: their quasi-identifiers, their sensitive values,
+    // both.
     let number = |attributes: &[Attribute], columns: &[Vec<u32>]| -> Vec<u32> {
         let sizes: Vec<u64> = attributes.iter().map(|a| a.taxonomy.leaves() as u64).collect();
         let columns: Vec<&[u32]> = columns[..attributes.len()].iter().map(Vec::as_slice).collect();
@@ -205,18 +233,22 @@ pub(super) fn kl(of: &Subject<'_>) -> Option<f64> {
         for &shown in tally(members, &seen).keys() {
             let row = firsts[shown as usize] as usize;
             let here = points.get(&point[row]).map_or(1.0, |&n| n as f64);
-            let nobodys = nobodys(form, i).iter().filter(|&&code| code == table.sensitive_codes[0][row]).count();
+            let nobodys = nobodys(form, i)
+                .iter()
+                .filter(|&&code| code == table.sensitive_codes[0][row])
+                .count();
             expected[shown as usize] += (values[&value[row]] + nobodys as u64) as f64 * here * even;
         }
         values.into_iter().for_each(|(value, n)| *given.entry(value).or_default() += n);
     }
     let mut records = vec![0u64; firsts.len()];
     seen.iter().zip(&table.counts).for_each(|(&shown, &n)| records[shown as usize] += u64::from(n));
-    // Of those left out a recipient knows the number, and how the sensitive values of the others are spread: with one
-    // more of each, because a value may have been left out altogether.
+    // Of those left out a recipient knows the number, and how the sensitive values of the others
+    // are spread: with one more of each, because a value may have been left out altogether.
     let roots: Vec<Run> = release.quasi.iter().map(|a| a.taxonomy.root()).collect();
     let values = f64::from(value.iter().copied().max().unwrap_or(0) + 1);
-    let out = release.suppressed as f64 / (volume(release, &roots) * (release.records() as f64 + values));
+    let out =
+        release.suppressed as f64 / (volume(release, &roots) * (release.records() as f64 + values));
     let one = |shown: usize| {
         let like_it = given.get(&value[firsts[shown] as usize]).map_or(1.0, |&n| n as f64 + 1.0);
         let (p, q) = (records[shown] as f64, expected[shown] + out * like_it);
@@ -233,7 +265,9 @@ fn volume(release: &Release, region: &[Run]) -> f64 {
 /// The members of each class, with its index in the release.
 fn classes(form: &Form) -> Box<dyn Iterator<Item = (usize, &[Member])> + '_> {
     match form {
-        Form::Generalized(form) => Box::new(form.classes.iter().map(|c| &c.members[..]).enumerate()),
+        Form::Generalized(form) => {
+            Box::new(form.classes.iter().map(|c| &c.members[..]).enumerate())
+        }
         Form::Anatomized(form) => Box::new(form.groups.iter().map(Vec::as_slice).enumerate()),
     }
 }
@@ -248,7 +282,9 @@ fn nobodys(form: &Form, class: usize) -> &[u32] {
 
 fn tally(members: &[Member], of: &[u32]) -> HashMap<u32, u64> {
     let mut tally = HashMap::new();
-    members.iter().for_each(|m| *tally.entry(of[m.row as usize]).or_default() += u64::from(m.count));
+    members
+        .iter()
+        .for_each(|m| *tally.entry(of[m.row as usize]).or_default() += u64::from(m.count));
     tally
 }
 
@@ -258,8 +294,9 @@ const GROUPS: usize = 8;
 pub(super) fn correlation(of: &Subject<'_>) -> Option<f64> {
     let (release, (table, _)) = (of.release, of.truth?);
     let quasi = table.quasi.iter().zip(&release.quasi).zip(&table.quasi_codes);
-    let mut columns: Vec<Column<'_>> =
-        quasi.map(|((a, shown), codes)| Column::new(&a.taxonomy, codes, table, &shown.taxonomy)).collect();
+    let mut columns: Vec<Column<'_>> = quasi
+        .map(|((a, shown), codes)| Column::new(&a.taxonomy, codes, table, &shown.taxonomy))
+        .collect();
     let sensitive = published(&table.sensitive).iter().zip(&table.sensitive_codes);
     columns.extend(sensitive.map(|(a, codes)| Column::new(&a.taxonomy, codes, table, &a.taxonomy)));
     let quasi = table.quasi.len();
@@ -268,17 +305,21 @@ pub(super) fn correlation(of: &Subject<'_>) -> Option<f64> {
         Some(attribute) => column.sensitive_shares(release, attribute),
     };
     let shares: Vec<Vec<Shares>> = columns.par_iter().enumerate().map(shares).collect();
-    let pairs: Vec<(usize, usize)> = (0..quasi).flat_map(|a| (a + 1..columns.len()).map(move |b| (a, b))).collect();
+    let pairs: Vec<(usize, usize)> =
+        (0..quasi).flat_map(|a| (a + 1..columns.len()).map(move |b| (a, b))).collect();
     let change = |&(a, b): &(usize, usize)| -> Option<f64> {
         let least = columns[a].groups.len().min(columns[b].groups.len()) - 1;
         let mut truth = Counts::default();
-        for ((&i, &j), &n) in columns[a].group_of.iter().zip(&columns[b].group_of).zip(&table.counts) {
+        for ((&i, &j), &n) in
+            columns[a].group_of.iter().zip(&columns[b].group_of).zip(&table.counts)
+        {
             truth.0[usize::from(i)][usize::from(j)] += f64::from(n);
         }
         let mut shown = Counts::default();
         if release.shape == Shape::Groups {
             for (i, r) in release.records_by_group.iter().enumerate() {
-                // Within a record the quasi-identifiers belong together; the sensitive values are the group's.
+                // Within a record the quasi-identifiers belong together; the sensitive values are
+                // the group's.
                 let with = if b < quasi { i } else { r.group as usize };
                 shown.add(r.count, &shares[a][i], &shares[b][with]);
             }
@@ -288,7 +329,8 @@ pub(super) fn correlation(of: &Subject<'_>) -> Option<f64> {
         }
         (least > 0).then(|| (truth.cramers_v(least) - shown.cramers_v(least)).abs())
     };
-    let changes: Vec<f64> = pairs.par_iter().map(change).collect::<Vec<_>>().into_iter().flatten().collect();
+    let changes: Vec<f64> =
+        pairs.par_iter().map(change).collect::<Vec<_>>().into_iter().flatten().collect();
     let mean = changes.iter().sum::<f64>() / changes.len() as f64;
     (!changes.is_empty()).then_some(if mean < 1e-12 { 0.0 } else { mean })
 }
@@ -307,7 +349,12 @@ struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    fn new(t: &Arc<Taxonomy>, codes: &[u32], table: &Table, shown: &'a Arc<Taxonomy>) -> Column<'a> {
+    fn new(
+        t: &Arc<Taxonomy>,
+        codes: &[u32],
+        table: &Table,
+        shown: &'a Arc<Taxonomy>,
+    ) -> Column<'a> {
         let mut counts = vec![0u64; t.leaves()];
         codes.iter().zip(&table.counts).for_each(|(&c, &n)| counts[c as usize] += u64::from(n));
         let all: u64 = counts.iter().sum();
@@ -315,7 +362,11 @@ impl<'a> Column<'a> {
         for (leaf, &n) in (0u32..).zip(&counts) {
             // A new group where the next eighth begins, and none without records.
             let eighth = |n: u64| u128::from(n) * GROUPS as u128 / u128::from(all.max(1));
-            if n > 0 && before > 0 && eighth(before) as usize >= starts.len() && starts.len() < GROUPS {
+            if n > 0
+                && before > 0
+                && eighth(before) as usize >= starts.len()
+                && starts.len() < GROUPS
+            {
                 starts.push(leaf);
             }
             before += n;
@@ -325,8 +376,13 @@ impl<'a> Column<'a> {
         let selection = |i: usize| {
             let last = starts.get(i + 1).map_or(t.leaves() as u32, |&next| next) - 1;
             let holds_missing = missing == Some(last);
-            let real = if holds_missing { last.checked_sub(1).filter(|&l| starts[i] <= l) } else { Some(last) };
-            // Values that do not occur belong to the group before them, so that none is in no group.
+            let real = if holds_missing {
+                last.checked_sub(1).filter(|&l| starts[i] <= l)
+            } else {
+                Some(last)
+            };
+            // Values that do not occur belong to the group before them, so that none is in no
+            // group.
             let steps = |leaf: u32| t.steps(Run::new(leaf, leaf)).unwrap_or((0, 0));
             let end = |last: u32| match starts.get(i + 1) {
                 Some(&next) if missing != Some(next) => steps(next).0.saturating_sub(1),
@@ -353,7 +409,11 @@ impl<'a> Column<'a> {
         let mut known: HashMap<Run, Shares> = HashMap::new();
         let mut of = |run: Run| known.entry(run).or_insert_with(|| self.shares(run)).clone();
         if release.shape == Shape::Groups {
-            return release.records_by_group.iter().map(|r| of(Run::new(r.codes[dim], r.codes[dim]))).collect();
+            return release
+                .records_by_group
+                .iter()
+                .map(|r| of(Run::new(r.codes[dim], r.codes[dim])))
+                .collect();
         }
         release.classes.iter().map(|c| of(c.region[dim])).collect()
     }
@@ -394,7 +454,10 @@ impl Counts {
             let expected = rows[i] * columns[j];
             if expected > 0.0 { self.0[i][j].powi(2) / expected } else { 0.0 }
         };
-        let sum: f64 = (0..GROUPS).flat_map(|i| (0..GROUPS).map(move |j| (i, j))).map(|(i, j)| cell(i, j)).sum();
+        let sum: f64 = (0..GROUPS)
+            .flat_map(|i| (0..GROUPS).map(move |j| (i, j)))
+            .map(|(i, j)| cell(i, j))
+            .sum();
         ((sum - 1.0).max(0.0) / least as f64).sqrt().min(1.0)
     }
 }

@@ -1,6 +1,8 @@
 //! Attacks with background knowledge against everything that an adversary may know.
 
-use super::cases::{Person, believed, column, figure, generalized, near, orders, people, register, run, scene};
+use super::cases::{
+    Person, believed, column, figure, generalized, near, orders, people, register, run, scene,
+};
 use super::worst::{Possible, classes, worst_implications, worst_skyline};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -12,8 +14,17 @@ use std::collections::BTreeMap;
 
 /// The release of these classes, given as values.
 fn of_classes(classes: &[Vec<usize>]) -> Vec<Person> {
-    let person = |group: usize, value: usize| Person { group: group as u32, a: 0, b: 0, value: value as u32 };
-    classes.iter().enumerate().flat_map(|(g, class)| class.iter().map(move |&v| person(g, v))).collect()
+    let person = |group: usize, value: usize| Person {
+        group: group as u32,
+        a: 0,
+        b: 0,
+        value: value as u32,
+    };
+    classes
+        .iter()
+        .enumerate()
+        .flat_map(|(g, class)| class.iter().map(move |&v| person(g, v)))
+        .collect()
 }
 
 #[test]
@@ -30,7 +41,10 @@ fn implications_and_the_skyline_are_the_worst_of_all_knowledge() {
         for point in (0..8).map(|i| [i / 4, i / 2 % 2, i % 2]) {
             let [l, k, m] = point.map(|n| n.to_string());
             let report = run("skyline", &[("l", &l), ("k", &k), ("m", &m)], &scene);
-            let worst = (0..4).map(|value| worst_skyline(&possible, 4, value, point)).max().map(Ratio::to_f64);
+            let worst = (0..4)
+                .map(|value| worst_skyline(&possible, 4, value, point))
+                .max()
+                .map(Ratio::to_f64);
             prop_assert!(near(figure(&report, "worst"), worst.unwrap_or(0.0)), "{:?}", point);
         }
         Ok(())
@@ -48,7 +62,8 @@ fn the_table_of_the_skyline_is_made_of_points() {
     for (i, line) in table[1..].iter().enumerate() {
         for m in 0..3 {
             let [l, k, m_] = [i / 3, i % 3, m].map(|n| n.to_string());
-            let worst = figure(&run("skyline", &[("l", &l), ("k", &k), ("m", &m_)], &scene), "worst");
+            let worst =
+                figure(&run("skyline", &[("l", &l), ("k", &k), ("m", &m_)], &scene), "worst");
             let cell = line.split_whitespace().rev().nth(2 - m).expect("a cell");
             assert_eq!(cell, format!("{worst:.4}"));
         }
@@ -60,7 +75,8 @@ fn worst_negation(counts: &BTreeMap<u32, u64>, j: usize) -> Ratio {
     let values: Vec<u32> = counts.keys().copied().collect();
     let mut worst = Ratio::whole(0);
     for out in 0..1u32 << values.len() {
-        let left: Vec<u64> = (0..values.len()).filter(|i| out & (1 << i) == 0).map(|i| counts[&values[i]]).collect();
+        let left: Vec<u64> =
+            (0..values.len()).filter(|i| out & (1 << i) == 0).map(|i| counts[&values[i]]).collect();
         if out.count_ones() as usize <= j && !left.is_empty() {
             let most = *left.iter().max().expect("some are left");
             worst = worst.max(Ratio::new(most.into(), left.iter().sum::<u64>().into()));
@@ -92,7 +108,11 @@ fn negations_are_the_worst_of_all_choices() {
             if j == 3 {
                 let risk = report.risk.as_ref().expect("people are at risk");
                 let kind_of = &report.crowd(&scene).expect("people").kind_of;
-                assert!(of_person().zip(kind_of).all(|(p, &kind)| near(risk[kind as usize], p.to_f64())));
+                assert!(
+                    of_person()
+                        .zip(kind_of)
+                        .all(|(p, &kind)| near(risk[kind as usize], p.to_f64()))
+                );
             }
         }
     }
@@ -101,7 +121,8 @@ fn negations_are_the_worst_of_all_choices() {
 /// How often a person with these quasi-identifiers has each value.
 type Reference = BTreeMap<(u32, u32, u32), Vec<f64>>;
 
-/// Shares of the values for everybody: sixths, some of them nothing. As a table it is weighed by the people.
+/// Shares of the values for everybody: sixths, some of them nothing. As a table it is weighed by
+/// the people.
 fn reference(rng: &mut ChaCha8Rng, people: &[Person]) -> (Reference, Register) {
     let mut shares: Reference = BTreeMap::new();
     let (mut rows, mut weights) = (Vec::new(), Vec::new());
@@ -126,8 +147,14 @@ fn reference(rng: &mut ChaCha8Rng, people: &[Person]) -> (Reference, Register) {
     (shares, Register { columns, weights })
 }
 
-/// What is believed of somebody in a class of these people afterwards, by the definition; nothing if it contradicts.
-fn posterior(reference: &Reference, class: &[&Person], who: &Person, members: bool) -> Option<Vec<f64>> {
+/// What is believed of somebody in a class of these people afterwards, by the definition; nothing
+/// if it contradicts.
+fn posterior(
+    reference: &Reference,
+    class: &[&Person],
+    who: &Person,
+    members: bool,
+) -> Option<Vec<f64>> {
     let share = |p: &Person, value: u32| reference[&(p.group, p.a, p.b)][value as usize];
     let mut likely = [0.0; 3];
     if members {
@@ -165,24 +192,36 @@ fn bayes_is_what_the_definition_says() {
             let report = run("bayes", &[("reading", reading)], &scene);
             let (mut largest, mut sum, mut judged, mut rises) = (0.0f64, 0.0, 0, 0);
             for (row, person) in people.iter().enumerate() {
-                let class: Vec<&Person> = people.iter().filter(|p| p.group == person.group).collect();
+                let class: Vec<&Person> =
+                    people.iter().filter(|p| p.group == person.group).collect();
                 let found = believed(&scene, &report, row);
                 let Some(after) = posterior(&shares, &class, person, reading == "members") else {
                     assert_eq!(found, [0.0; 10], "seed {seed}, {reading}, row {row}");
                     continue;
                 };
                 let before = shares[&(person.group, person.a, person.b)].iter().map(|n| n / 6.0);
-                assert!(after.iter().zip(&found).all(|(a, b)| near(*a, *b)), "seed {seed}, {reading}, row {row}");
-                let gain = before.clone().zip(&after).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(
+                    after.iter().zip(&found).all(|(a, b)| near(*a, *b)),
+                    "seed {seed}, {reading}, row {row}"
+                );
+                let gain =
+                    before.clone().zip(&after).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                 (largest, sum, judged) = (largest.max(gain), sum + gain, judged + 1);
                 let above = |p: f64| p > 0.5 + 1e-12;
                 rises += u32::from(after.iter().any(|&p| above(p)) && !before.clone().any(above));
             }
             contradicted += people.len() - judged;
             assert!(near(figure(&report, "largest_gain"), largest), "seed {seed}, {reading}");
-            assert!(near(figure(&report, "mean_gain"), sum / judged.max(1) as f64), "seed {seed}, {reading}");
+            assert!(
+                near(figure(&report, "mean_gain"), sum / judged.max(1) as f64),
+                "seed {seed}, {reading}"
+            );
             assert_eq!(figure(&report, "contradicted"), (people.len() - judged) as f64);
-            assert_eq!(figure(&report, "rises_above_50"), f64::from(rises), "seed {seed}, {reading}");
+            assert_eq!(
+                figure(&report, "rises_above_50"),
+                f64::from(rises),
+                "seed {seed}, {reading}"
+            );
             assert_eq!(figure(&report, "unknown"), 0.0);
         }
     }

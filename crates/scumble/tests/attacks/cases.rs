@@ -1,8 +1,8 @@
 //! Small releases, and how they are attacked.
 
 use rand::{Rng, RngExt};
-use scumble::attack::{Attack, Knowledge, Membership, Report, Scene};
-use scumble::catalogue::{ATTACKS, Parameters};
+use scumble::attack::{Attack, Knowledge, Membership, Report, Scene, on_releases};
+use scumble::catalogue::Parameters;
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::encode::encode;
 use scumble::register::{Register, RegisterColumn};
@@ -100,20 +100,24 @@ pub fn register(people: &[Person]) -> Register {
 
 /// What is before an adversary who knows these people, who are in the release.
 pub fn scene(release: Release, register: Option<&Register>) -> Scene {
-    let knowledge =
-        register.map(|register| Knowledge { register, membership: Membership::Members, told: Vec::new(), apart: None });
+    let knowledge = register.map(|register| Knowledge {
+        register,
+        membership: Membership::Members,
+        told: Vec::new(),
+        apart: None,
+    });
     Scene::new(vec![("r".into(), release)], None, knowledge.as_ref(), 7).expect("a scene")
 }
 
 pub fn attack(name: &str, given: &[(&str, &str)]) -> Box<dyn Attack> {
-    let entry = ATTACKS.iter().find(|e| e.name == name).expect("is in the catalogue");
+    let entry = on_releases().find(|e| e.name == name).expect("is in the catalogue");
     let given = given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let parameters = Parameters::read(name, entry.parameters, &given).expect("right");
     (entry.build)(&parameters).expect("possible")
 }
 
 pub fn run(name: &str, given: &[(&str, &str)], scene: &Scene) -> Report {
-    attack(name, given).run(scene, &|_, _| ()).unwrap_or_else(|problem| panic!("{problem}"))
+    attack(name, given).run(scene, &|_, _| true).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
 pub fn figure(report: &Report, name: &str) -> f64 {

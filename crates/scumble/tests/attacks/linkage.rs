@@ -1,14 +1,17 @@
-//! Linkage and intersection on the tables of the literature, and against brute force on random releases.
+//! Linkage and intersection on the tables of the literature, and against brute force on random
+//! releases.
 
 use super::made::{Class, crowd, figure, release, run};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scumble::attack::{In, Knowledge, Membership, Scene, locate};
+use scumble::progress::Watch;
 
 /// A class that is made up on the way.
 type Owned = (Vec<(u32, u32)>, Vec<(&'static str, u64)>);
 
-/// Patients of the linking example, generalized: Job, Sex, Age → Disease. Jobs are Engineer 0, Lawyer 1, Writer 2, Dancer 3.
+/// Patients of the linking example, generalized: Job, Sex, Age → Disease. Jobs are Engineer 0,
+/// Lawyer 1, Writer 2, Dancer 3.
 fn patients() -> scumble::release::Release {
     release(
         &[("job", 4), ("sex", 2), ("age", 10)],
@@ -20,14 +23,24 @@ fn patients() -> scumble::release::Release {
 }
 
 /// The external table: Alice … Irene.
-const PEOPLE: [[u32; 3]; 9] =
-    [[2, 1, 0], [0, 0, 5], [2, 1, 0], [1, 0, 8], [3, 1, 0], [0, 0, 8], [3, 1, 0], [1, 0, 9], [3, 1, 2]];
+const PEOPLE: [[u32; 3]; 9] = [
+    [2, 1, 0],
+    [0, 0, 5],
+    [2, 1, 0],
+    [1, 0, 8],
+    [3, 1, 0],
+    [0, 0, 8],
+    [3, 1, 0],
+    [1, 0, 9],
+    [3, 1, 2],
+];
 
 #[test]
 fn every_name_hits_three_or_four_records() {
     let register = crowd(&["job", "sex", "age"], &PEOPLE);
     let scene = |membership| {
-        let knowledge = Knowledge { register: &register, membership, told: Vec::new(), apart: None };
+        let knowledge =
+            Knowledge { register: &register, membership, told: Vec::new(), apart: None };
         Scene::new(vec![("r".into(), patients())], None, Some(&knowledge), 1).expect("a scene")
     };
     let members = scene(Membership::Members);
@@ -58,7 +71,12 @@ fn the_raw_table_gives_five_of_nine_away() {
         ],
     );
     let register = crowd(&["job", "sex", "age"], &PEOPLE);
-    let knowledge = Knowledge { register: &register, membership: Membership::Members, told: Vec::new(), apart: None };
+    let knowledge = Knowledge {
+        register: &register,
+        membership: Membership::Members,
+        told: Vec::new(),
+        apart: None,
+    };
     let scene = Scene::new(vec![("r".into(), raw)], None, Some(&knowledge), 1).expect("a scene");
     let told = run("attribute-linkage", &scene);
     assert_eq!(figure(&told, "certain"), 5.0);
@@ -86,8 +104,14 @@ fn hospitals() -> Scene {
         ],
     );
     let register = crowd(&["age"], &[[28], [32], [37], [45]]);
-    let knowledge = Knowledge { register: &register, membership: Membership::Members, told: Vec::new(), apart: None };
-    Scene::new(vec![("a".into(), first), ("b".into(), second)], None, Some(&knowledge), 1).expect("a scene")
+    let knowledge = Knowledge {
+        register: &register,
+        membership: Membership::Members,
+        told: Vec::new(),
+        apart: None,
+    };
+    Scene::new(vec![("a".into(), first), ("b".into(), second)], None, Some(&knowledge), 1)
+        .expect("a scene")
 }
 
 #[test]
@@ -128,12 +152,17 @@ fn people_are_where_brute_force_finds_them() {
         }
         let made: Vec<Class<'_>> = classes.iter().map(|(r, h)| (&r[..], &h[..])).collect();
         let release = release(&[("x", 20), ("y", 20)], &made);
-        let people: Vec<[u32; 2]> = (0..100).map(|_| [rng.random_range(0..20), rng.random_range(0..20)]).collect();
-        let found = locate(&release, &crowd(&["x", "y"], &people));
+        let people: Vec<[u32; 2]> =
+            (0..100).map(|_| [rng.random_range(0..20), rng.random_range(0..20)]).collect();
+        let found = locate(&release, &crowd(&["x", "y"], &people), &Watch::silent());
         for (row, person) in people.iter().enumerate() {
-            let fits = |region: &[(u32, u32)]| region.iter().zip(person).all(|((a, b), x)| a <= x && x <= b);
-            let expected: Vec<u32> = (0..).zip(&classes).filter(|(_, (r, _))| fits(r)).map(|(i, _)| i).collect();
-            let got: Vec<u32> = found.sets[found.set_of[row] as usize].iter().map(|c| c.group).collect();
+            let fits = |region: &[(u32, u32)]| {
+                region.iter().zip(person).all(|((a, b), x)| a <= x && x <= b)
+            };
+            let expected: Vec<u32> =
+                (0..).zip(&classes).filter(|(_, (r, _))| fits(r)).map(|(i, _)| i).collect();
+            let got: Vec<u32> =
+                found.sets[found.set_of[row] as usize].iter().map(|c| c.group).collect();
             assert_eq!(got, expected);
         }
     }
@@ -156,7 +185,8 @@ fn intersection_equals_sets_and_never_loses_the_truth() {
             for (i, &first) in cuts.iter().enumerate() {
                 let last = cuts.get(i + 1).map_or(19, |next| next - 1);
                 let inside = (first..=last).map(|p| truth[p as usize]).collect::<Vec<_>>();
-                let counts = (0..5).map(|v| (names[v], inside.iter().filter(|&&t| t == v).count() as u64));
+                let counts =
+                    (0..5).map(|v| (names[v], inside.iter().filter(|&&t| t == v).count() as u64));
                 classes.push((vec![(first, last)], counts.filter(|(_, n)| *n > 0).collect()));
                 (first..=last).for_each(|p| sets[p as usize].retain(|v| inside.contains(v)));
             }
@@ -167,14 +197,21 @@ fn intersection_equals_sets_and_never_loses_the_truth() {
             }
             let register = crowd(&["x"], &people);
             let told = Vec::new();
-            let knowledge = Knowledge { register: &register, membership: Membership::Members, told, apart: None };
+            let knowledge = Knowledge {
+                register: &register,
+                membership: Membership::Members,
+                told,
+                apart: None,
+            };
             let scene = Scene::new(releases.clone(), None, Some(&knowledge), 1).expect("a scene");
             let report = run("intersection", &scene);
             let crowd = scene.people().expect("people");
             let mut left = 0;
             for person in 0..20 {
-                let beliefs = report.beliefs.as_ref().expect("beliefs").of(crowd.kind_of[person] as usize);
-                let mut values: Vec<&str> = beliefs.iter().map(|&(v, _)| scene.values[v as usize].as_str()).collect();
+                let beliefs =
+                    report.beliefs.as_ref().expect("beliefs").of(crowd.kind_of[person] as usize);
+                let mut values: Vec<&str> =
+                    beliefs.iter().map(|&(v, _)| scene.values[v as usize].as_str()).collect();
                 values.sort_unstable();
                 assert_eq!(values, sets[person].iter().map(|&v| names[v]).collect::<Vec<_>>());
                 assert!(values.contains(&names[truth[person]]));
@@ -189,13 +226,16 @@ fn intersection_equals_sets_and_never_loses_the_truth() {
 
 #[test]
 fn empty_intersections_stand_apart() {
-    let first = release(&[("x", 2)], &[(&[(0, 0)], &[("a", 2)]), (&[(1, 1)], &[("b", 1), ("c", 1)])]);
+    let first =
+        release(&[("x", 2)], &[(&[(0, 0)], &[("a", 2)]), (&[(1, 1)], &[("b", 1), ("c", 1)])]);
     let second = release(&[("x", 2)], &[(&[(0, 0)], &[("b", 2)]), (&[(1, 1)], &[("b", 2)])]);
     let register = crowd(&["x"], &[[0], [1]]);
     let told = vec![Some(vec![In::Yes, In::Yes]), None];
-    let knowledge = Knowledge { register: &register, membership: Membership::Members, told, apart: None };
+    let knowledge =
+        Knowledge { register: &register, membership: Membership::Members, told, apart: None };
     let scene =
-        Scene::new(vec![("1".into(), first), ("2".into(), second)], None, Some(&knowledge), 1).expect("a scene");
+        Scene::new(vec![("1".into(), first), ("2".into(), second)], None, Some(&knowledge), 1)
+            .expect("a scene");
     let report = run("intersection", &scene);
     assert_eq!((figure(&report, "empty"), figure(&report, "people")), (1.0, 1.0));
     assert_eq!(figure(&report, "pvp_100"), 1.0);
@@ -203,14 +243,25 @@ fn empty_intersections_stand_apart() {
 
 #[test]
 fn nothing_is_certain_about_the_nearest_group() {
-    let mut made = release(&[("x", 10)], &[(&[(2, 2)], &[("a", 1), ("b", 1)]), (&[(7, 7)], &[("c", 2)])]);
+    let mut made =
+        release(&[("x", 10)], &[(&[(2, 2)], &[("a", 1), ("b", 1)]), (&[(7, 7)], &[("c", 2)])]);
     made.shape = scumble::release::Shape::Representatives;
     let register = crowd(&["x"], &[[1], [4], [9], [5]]);
-    let knowledge = Knowledge { register: &register, membership: Membership::Members, told: Vec::new(), apart: None };
+    let knowledge = Knowledge {
+        register: &register,
+        membership: Membership::Members,
+        told: Vec::new(),
+        apart: None,
+    };
     let scene = Scene::new(vec![("r".into(), made)], None, Some(&knowledge), 1).expect("a scene");
     let people = scene.people().expect("people");
-    let nearest =
-        |row: usize| people.candidates(people.kind_of[row] as usize, 0).iter().map(|c| c.group).collect::<Vec<_>>();
+    let nearest = |row: usize| {
+        people
+            .candidates(people.kind_of[row] as usize, 0)
+            .iter()
+            .map(|c| c.group)
+            .collect::<Vec<_>>()
+    };
     assert_eq!([nearest(0), nearest(1), nearest(2), nearest(3)], [[0], [0], [1], [1]]);
     assert!(scene.evidence().is_err_and(|p| p.message.contains("microaggregated")));
 }

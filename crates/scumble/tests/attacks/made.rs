@@ -1,6 +1,6 @@
 //! Releases and registers made by hand.
 
-use scumble::attack::{ATTACKS, Report, Scene};
+use scumble::attack::{Report, Scene, on_releases};
 use scumble::catalogue::Parameters;
 use scumble::class::{EquivalenceClass, Histogram, Run};
 use scumble::register::{Register, RegisterColumn};
@@ -20,14 +20,17 @@ pub fn release(quasi: &[(&str, u32)], classes: &[Class<'_>]) -> Release {
         let rule = Rule::Intervals(scumble::taxonomy::Intervals::default());
         Attribute::new(name, Taxonomy::generate(&rule, name, &values, false).expect("numbers"))
     };
-    let mut values: Vec<&str> = classes.iter().flat_map(|(_, h)| h.iter().map(|(v, _)| *v)).collect();
+    let mut values: Vec<&str> =
+        classes.iter().flat_map(|(_, h)| h.iter().map(|(v, _)| *v)).collect();
     values.sort_unstable();
     values.dedup();
     let taxonomy = Taxonomy::generate(&Rule::Flat, "s", &values, false).expect("words");
     let class = |(region, histogram): &Class<'_>| EquivalenceClass {
         region: region.iter().map(|&(a, b)| Run::new(a, b)).collect(),
         count: histogram.iter().map(|(_, n)| n).sum(),
-        histograms: vec![Histogram::of(histogram.iter().map(|&(v, n)| (taxonomy.find(v).expect("a value"), n)))],
+        histograms: vec![Histogram::of(
+            histogram.iter().map(|&(v, n)| (taxonomy.find(v).expect("a value"), n)),
+        )],
     };
     let classes = classes.iter().map(class).collect();
     let sensitive = vec![Attribute::new("s", taxonomy)];
@@ -56,12 +59,17 @@ pub fn crowd<const N: usize>(names: &[&str; N], people: &[[u32; N]]) -> Register
 
 /// An attack with its default parameters.
 pub fn run(name: &str, scene: &Scene) -> Report {
-    let entry = ATTACKS.iter().find(|e| e.name == name).expect("an attack");
+    let entry = on_releases().find(|e| e.name == name).expect("an attack");
     let parameters = Parameters::read(name, entry.parameters, &BTreeMap::new()).expect("defaults");
-    (entry.build)(&parameters).expect("an attack").run(scene, &|_, _| ()).expect("a report")
+    (entry.build)(&parameters).expect("an attack").run(scene, &|_, _| true).expect("a report")
 }
 
 /// A figure of a report.
 pub fn figure(report: &Report, name: &str) -> f64 {
-    report.figures.iter().find(|f| f.name == name).unwrap_or_else(|| panic!("no figure {name}")).value
+    report
+        .figures
+        .iter()
+        .find(|f| f.name == name)
+        .unwrap_or_else(|| panic!("no figure {name}"))
+        .value
 }

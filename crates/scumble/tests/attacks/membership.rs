@@ -1,4 +1,5 @@
-//! Who may be in no release: what is certain of people of a register, against every world by enumeration.
+//! Who may be in no release: what is certain of people of a register, against every world by
+//! enumeration.
 
 use super::made::{crowd, figure, release, run};
 use rand::{RngExt, SeedableRng};
@@ -7,7 +8,8 @@ use scumble::attack::{Knowledge, Membership, Scene};
 
 const VALUES: usize = 2;
 
-/// What may be true of somebody: her value, and which releases she is in; nothing if she is in none.
+/// What may be true of somebody: her value, and which releases she is in; nothing if she is in
+/// none.
 type State = Option<(usize, [bool; 2])>;
 
 /// People by their class in each release, and what the classes of the releases count.
@@ -23,7 +25,8 @@ impl Case {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let people = rng.random_range(1..=5);
         let releases = rng.random_range(1..=2);
-        let places: Vec<[u32; 2]> = (0..people).map(|_| [rng.random_range(0..2), rng.random_range(0..2)]).collect();
+        let places: Vec<[u32; 2]> =
+            (0..people).map(|_| [rng.random_range(0..2), rng.random_range(0..2)]).collect();
         let mut counts = [[[0; VALUES]; 2]; 2];
         for place in &places {
             let value = rng.random_range(0..VALUES);
@@ -40,18 +43,22 @@ impl Case {
     fn states(&self) -> Vec<State> {
         let mut states = vec![None];
         for value in 0..VALUES {
-            states.extend([[true, false], [false, true], [true, true]].map(|is_in| Some((value, is_in))));
+            states.extend(
+                [[true, false], [false, true], [true, true]].map(|is_in| Some((value, is_in))),
+            );
         }
         states.retain(|s| self.releases == 2 || s.is_none_or(|(_, is_in)| !is_in[1]));
         states
     }
 
-    /// What may be true of each person, over all worlds: the counts are met by these people, or at most, with strangers.
+    /// What may be true of each person, over all worlds: the counts are met by these people, or at
+    /// most, with strangers.
     fn possible(&self, strangers: bool) -> Vec<Vec<State>> {
         let (states, people) = (self.states(), self.places.len());
         let mut possible = vec![Vec::new(); people];
         for world in 0..states.len().pow(people as u32) {
-            let state = |person: usize| states[world / states.len().pow(person as u32) % states.len()];
+            let state =
+                |person: usize| states[world / states.len().pow(person as u32) % states.len()];
             let mut counts = [[[0; VALUES]; 2]; 2];
             for (person, place) in self.places.iter().enumerate() {
                 let Some((value, is_in)) = state(person) else { continue };
@@ -59,7 +66,8 @@ impl Case {
                     counts[release][place[release] as usize][value] += 1;
                 }
             }
-            let pairs = || counts.iter().flatten().flatten().zip(self.counts.iter().flatten().flatten());
+            let pairs =
+                || counts.iter().flatten().flatten().zip(self.counts.iter().flatten().flatten());
             if pairs().all(|(mine, told)| if strangers { mine <= told } else { mine == told }) {
                 for (person, possible) in possible.iter_mut().enumerate() {
                     if !possible.contains(&state(person)) {
@@ -76,17 +84,24 @@ impl Case {
         let values = ["v0", "v1"];
         let made = |r: usize| {
             let histogram = |class: usize| -> Vec<(&str, u64)> {
-                (0..VALUES).map(|v| (values[v], self.counts[r][class][v])).filter(|(_, n)| *n > 0).collect()
+                (0..VALUES)
+                    .map(|v| (values[v], self.counts[r][class][v]))
+                    .filter(|(_, n)| *n > 0)
+                    .collect()
             };
             let histograms = [histogram(0), histogram(1)];
             let regions = [[(0, 0)], [(1, 1)]];
-            let classes: Vec<_> =
-                (0..2).filter(|&c| !histograms[c].is_empty()).map(|c| (&regions[c][..], &histograms[c][..])).collect();
+            let classes: Vec<_> = (0..2)
+                .filter(|&c| !histograms[c].is_empty())
+                .map(|c| (&regions[c][..], &histograms[c][..]))
+                .collect();
             (names[r].to_owned(), release(&[(names[r], 2)], &classes))
         };
         let register = crowd(&names, &self.places);
-        let knowledge = Knowledge { register: &register, membership, told: Vec::new(), apart: None };
-        Scene::new((0..self.releases).map(made).collect(), None, Some(&knowledge), 1).expect("a scene")
+        let knowledge =
+            Knowledge { register: &register, membership, told: Vec::new(), apart: None };
+        Scene::new((0..self.releases).map(made).collect(), None, Some(&knowledge), 1)
+            .expect("a scene")
     }
 }
 
@@ -106,7 +121,8 @@ fn whoever_may_be_in_no_release_has_no_certain_value() {
             let beliefs = report.beliefs.as_ref().expect("beliefs");
             let (mut certain, mut fewest) = (0, usize::MAX);
             for (person, states) in possible.iter().enumerate() {
-                let mut values: Vec<usize> = states.iter().flatten().map(|(value, _)| *value).collect();
+                let mut values: Vec<usize> =
+                    states.iter().flatten().map(|(value, _)| *value).collect();
                 values.sort_unstable();
                 values.dedup();
                 let absent = states.contains(&None);
@@ -116,17 +132,31 @@ fn whoever_may_be_in_no_release_has_no_certain_value() {
                 let mut believed: Vec<String> =
                     believed.iter().map(|(v, _)| scene.values[*v as usize].clone()).collect();
                 believed.sort_unstable();
-                assert_eq!(believed, told, "seed {seed}, {membership:?}, person {person}: {states:?}");
-                assert_eq!(beliefs.is_certain(kind_of[person] as usize), is_certain, "seed {seed}, {membership:?}");
+                assert_eq!(
+                    believed, told,
+                    "seed {seed}, {membership:?}, person {person}: {states:?}"
+                );
+                assert_eq!(
+                    beliefs.is_certain(kind_of[person] as usize),
+                    is_certain,
+                    "seed {seed}, {membership:?}"
+                );
                 certain += u32::from(is_certain);
                 certain_at_all += u32::from(is_certain);
                 may_be_absent += u32::from(values.len() == 1 && absent);
                 fewest = if absent { fewest } else { fewest.min(values.len()) };
             }
-            assert_eq!(figure(&report, "certain"), f64::from(certain), "seed {seed}, {membership:?}");
+            assert_eq!(
+                figure(&report, "certain"),
+                f64::from(certain),
+                "seed {seed}, {membership:?}"
+            );
             let fewest = if fewest == usize::MAX { 0 } else { fewest };
             assert_eq!(figure(&report, "fewest"), fewest as f64, "seed {seed}, {membership:?}");
         }
     }
-    assert!(certain_at_all > 20 && may_be_absent > 20, "{certain_at_all} certain, {may_be_absent} may be absent");
+    assert!(
+        certain_at_all > 20 && may_be_absent > 20,
+        "{certain_at_all} certain, {may_be_absent} may be absent"
+    );
 }

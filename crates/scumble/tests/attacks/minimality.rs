@@ -15,8 +15,10 @@ const OPTIONS: Options = Options { attribute: 0, runs: 20_000, whole: true, seed
 /// A policy about the quasi-identifiers A, B, … and the sensitive S.
 fn policy(quasi: usize, model: &str, algorithm: &str) -> Policy {
     let names = &["A", "B"][..quasi];
-    let attributes: String =
-        names.iter().map(|n| format!("{n} = {{ role = \"quasi-identifier\", taxonomy = \"flat\" }}\n")).collect();
+    let attributes: String = names
+        .iter()
+        .map(|n| format!("{n} = {{ role = \"quasi-identifier\", taxonomy = \"flat\" }}\n"))
+        .collect();
     let text = format!(
         "source = \"x.csv\"\n[attributes]\n{attributes}S = \"sensitive\"\n[[models]]\n{model}\n[algorithm]\n\
          {algorithm}\n[release]\nto = \"x\"\n"
@@ -47,7 +49,11 @@ fn made(table: &Table, policy: &Policy) -> Option<Box<Made>> {
 }
 
 fn attack(table: &Table, made: &Made, policy: &Policy, options: &Options) -> Minimality {
-    let maker = Maker { algorithm: &*policy.algorithm.algorithm, requirements: &policy.requirements, seed: 1 };
+    let maker = Maker {
+        algorithm: &*policy.algorithm.algorithm,
+        requirements: &policy.requirements,
+        seed: 1,
+    };
     minimality(table, &made.form, &maker, options, &|_, _| true).unwrap_or_else(|p| panic!("{p}"))
 }
 
@@ -58,9 +64,11 @@ fn toy() -> Table {
     table(&records.map(|r| r.split(' ').collect()))
 }
 
-/// What is believed of HIV by the people with this quasi-identifier in this class: random worlds, and posterior.
+/// What is believed of HIV by the people with this quasi-identifier in this class: random worlds,
+/// and posterior.
 fn hiv(found: &Minimality, class: usize, code: u32) -> (Fraction, Option<Fraction>) {
-    let people = found.people.iter().find(|s| s.class == class && s.codes == [code]).expect("people");
+    let people =
+        found.people.iter().find(|s| s.class == class && s.codes == [code]).expect("people");
     let belief = people.values.iter().find(|b| b.value == 0).expect("HIV is in the class");
     (belief.random_worlds.clone(), belief.posterior.clone())
 }
@@ -71,7 +79,8 @@ fn the_toy_of_the_paper() {
     // Local recoding takes no more than two of q2 to hide the two of q1, as in the paper.
     let by_local = policy(1, HALF, "name = \"local\"");
     let release = made(&table, &by_local).expect("a release");
-    let classes: Vec<_> = release.release.classes.iter().map(|c| (c.count, c.histograms[0].0.clone())).collect();
+    let classes: Vec<_> =
+        release.release.classes.iter().map(|c| (c.count, c.histograms[0].0.clone())).collect();
     assert_eq!(classes, [(4, vec![(0, 2), (1, 2)]), (3, vec![(1, 3)])]);
     let found = attack(&table, &release, &by_local, &OPTIONS);
     assert!(found.exact);
@@ -81,11 +90,24 @@ fn the_toy_of_the_paper() {
     let (whose, of) = found.largest_gain().expect("a gain");
     assert_eq!((whose.codes[0], of.value, of.gain()), (0, 0, 0.5));
     // The others generalize everybody, and tell the same by it.
-    for algorithm in ["mondrian", "lattice", "incognito", "samarati", "datafly", "top-down", "bottom-up", "sibling"] {
+    for algorithm in [
+        "mondrian",
+        "lattice",
+        "incognito",
+        "samarati",
+        "datafly",
+        "top-down",
+        "bottom-up",
+        "sibling",
+    ] {
         let policy = policy(1, HALF, &format!("name = \"{algorithm}\""));
         let release = made(&table, &policy).expect("a release");
         let found = attack(&table, &release, &policy, &OPTIONS);
-        assert_eq!(hiv(&found, 0, 0), (Fraction::new(2u8, 7u8), Some(Fraction::whole(1))), "{algorithm}");
+        assert_eq!(
+            hiv(&found, 0, 0),
+            (Fraction::new(2u8, 7u8), Some(Fraction::whole(1))),
+            "{algorithm}"
+        );
     }
 }
 
@@ -107,10 +129,14 @@ fn brute_force(table: &Table, made: &Made, policy: &Policy) -> Vec<Told> {
     let mut values: Vec<u32> = records.iter().map(|r| r.2).collect();
     permute(&mut values, 0, &|i, j| records[i].0 == records[j].0, &mut |values| {
         // The order of rows must not tell worlds apart.
-        let mut rows: Vec<Vec<u32>> =
-            records.iter().zip(values).map(|(r, &v)| r.1.iter().copied().chain([v]).collect()).collect();
+        let mut rows: Vec<Vec<u32>> = records
+            .iter()
+            .zip(values)
+            .map(|(r, &v)| r.1.iter().copied().chain([v]).collect())
+            .collect();
         rows.sort_unstable();
-        let columns = (0..=table.quasi.len()).map(|c| rows.iter().map(|r| r[c]).collect()).collect();
+        let columns =
+            (0..=table.quasi.len()).map(|c| rows.iter().map(|r| r[c]).collect()).collect();
         let (world, _) = Table::collapse(table.quasi.clone(), table.sensitive.clone(), columns);
         let again = self::made(&world, policy);
         if again.is_some_and(|again| again.release.classes == made.release.classes) {
@@ -119,10 +145,13 @@ fn brute_force(table: &Table, made: &Made, policy: &Policy) -> Vec<Told> {
     });
     let kinds: BTreeSet<(usize, Vec<u32>)> = records.iter().map(|r| (r.0, r.1.clone())).collect();
     let posterior = |(class, codes): (usize, Vec<u32>)| {
-        let mine: Vec<usize> = (0..records.len()).filter(|&i| records[i].0 == class && records[i].1 == codes).collect();
+        let mine: Vec<usize> = (0..records.len())
+            .filter(|&i| records[i].0 == class && records[i].1 == codes)
+            .collect();
         let values: BTreeSet<u32> = records.iter().filter(|r| r.0 == class).map(|r| r.2).collect();
         let share = |v: u32| {
-            let count = kept.iter().map(|w| mine.iter().filter(|&&i| w[i] == v).count()).sum::<usize>();
+            let count =
+                kept.iter().map(|w| mine.iter().filter(|&&i| w[i] == v).count()).sum::<usize>();
             (v, Fraction::new(count, kept.len() * mine.len()))
         };
         let shares = values.into_iter().map(share).collect();
@@ -131,8 +160,14 @@ fn brute_force(table: &Table, made: &Made, policy: &Policy) -> Vec<Told> {
     kinds.into_iter().map(posterior).collect()
 }
 
-/// Every order of the values that only swaps those for which it is allowed; equal values count as different.
-fn permute(values: &mut [u32], at: usize, may: &dyn Fn(usize, usize) -> bool, see: &mut dyn FnMut(&[u32])) {
+/// Every order of the values that only swaps those for which it is allowed; equal values count as
+/// different.
+fn permute(
+    values: &mut [u32],
+    at: usize,
+    may: &dyn Fn(usize, usize) -> bool,
+    see: &mut dyn FnMut(&[u32]),
+) {
     if at == values.len() {
         return see(values);
     }
@@ -148,8 +183,9 @@ fn permute(values: &mut [u32], at: usize, may: &dyn Fn(usize, usize) -> bool, se
 fn random(seed: u64, records: usize) -> Table {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut word = |words: &[&'static str]| words[rng.random_range(0..words.len())];
-    let mut records: Vec<Vec<&str>> =
-        (0..records).map(|_| vec![word(&["a", "b", "c"]), word(&["x", "y"]), word(&["1", "2", "3"])]).collect();
+    let mut records: Vec<Vec<&str>> = (0..records)
+        .map(|_| vec![word(&["a", "b", "c"]), word(&["x", "y"]), word(&["1", "2", "3"])])
+        .collect();
     records.sort_unstable();
     table(&records)
 }
@@ -165,15 +201,24 @@ fn posteriors_equal_brute_force() {
     let (mut tried, mut gained) = (0, 0);
     for seed in 0..40u64 {
         let table = random(seed, 6);
-        let policy = policy(2, models[seed as usize % 3], &format!("name = \"{}\"", algorithms[seed as usize % 5]));
-        let Some(made) = made(&table, &policy).filter(|m| m.form.suppressed().is_empty()) else { continue };
+        let policy = policy(
+            2,
+            models[seed as usize % 3],
+            &format!("name = \"{}\"", algorithms[seed as usize % 5]),
+        );
+        let Some(made) = made(&table, &policy).filter(|m| m.form.suppressed().is_empty()) else {
+            continue;
+        };
         let found = attack(&table, &made, &policy, &OPTIONS);
         assert!(found.exact);
         let mut told: Vec<_> = found
             .people
             .iter()
             .map(|s| {
-                let values = s.values.iter().map(|b| (b.value, b.posterior.clone().expect("the truth is kept")));
+                let values = s
+                    .values
+                    .iter()
+                    .map(|b| (b.value, b.posterior.clone().expect("the truth is kept")));
                 (s.class, s.codes.clone(), values.collect::<Vec<_>>())
             })
             .collect();
@@ -187,9 +232,15 @@ fn posteriors_equal_brute_force() {
 
 #[test]
 fn who_does_not_look_at_sensitive_values_tells_nothing() {
-    for (seed, algorithm) in
-        (0..).zip(["mondrian", "lattice", "incognito", "samarati", "datafly", "k-optimize", "bottom-up"])
-    {
+    for (seed, algorithm) in (0..).zip([
+        "mondrian",
+        "lattice",
+        "incognito",
+        "samarati",
+        "datafly",
+        "k-optimize",
+        "bottom-up",
+    ]) {
         let table = random(seed, 7);
         let policy = policy(2, "name = \"k-anonymity\"\nk = 2", &format!("name = \"{algorithm}\""));
         let Some(made) = made(&table, &policy) else { continue };

@@ -1,5 +1,5 @@
-//! Data sets that are not part of the project (`SCUMBLE_DATA`, or `shared/data` beside the repository), and how tests use
-//! them.
+//! Data sets that are not part of the project (`SCUMBLE_DATA`, or `shared/data` beside the
+//! repository), and how tests use them.
 
 use scumble::algorithm::Requirement;
 use scumble::catalogue::{ALGORITHMS, Entry, MODELS, Parameters};
@@ -13,7 +13,8 @@ use std::path::PathBuf;
 /// The text of a file, or nothing, and a message, if it is not there.
 pub fn read(path: &str) -> Option<String> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var_os("SCUMBLE_DATA").map_or_else(|| PathBuf::from(beside), PathBuf::from);
+    let folder =
+        std::env::var_os("SCUMBLE_DATA").map_or_else(|| PathBuf::from(beside), PathBuf::from);
     let path = folder.join(path);
     let text = std::fs::read_to_string(&path).ok();
     if text.is_none() {
@@ -22,17 +23,28 @@ pub fn read(path: &str) -> Option<String> {
     text
 }
 
-/// An attribute and the code of every record; `file` are the lines of its taxonomy, if the rule is a file.
-pub fn encoded(name: &str, rule: &Rule, file: Option<Vec<Vec<String>>>, texts: &[&str]) -> (Attribute, Vec<u32>) {
+/// An attribute and the code of every record; `file` are the lines of its taxonomy, if the rule is
+/// a file.
+pub fn encoded(
+    name: &str,
+    rule: &Rule,
+    file: Option<Vec<Vec<String>>>,
+    texts: &[&str],
+) -> (Attribute, Vec<u32>) {
     let mut values = texts.to_vec();
     values.sort_unstable();
     values.dedup();
-    let (taxonomy, leaves) = encode(name, rule, file, &values, &[]).expect("covered by its taxonomy");
+    let (taxonomy, leaves) =
+        encode(name, rule, file, &values, &[]).expect("covered by its taxonomy");
     let code = |text: &&str| leaves[values.binary_search(text).expect("is there")];
     (Attribute::new(name, taxonomy), texts.iter().map(code).collect())
 }
 
-fn built<T>(entries: &[Entry<T>], name: &str, given: &[(&str, &str)]) -> (&'static str, Parameters, T) {
+fn built<T>(
+    entries: &[Entry<T>],
+    name: &str,
+    given: &[(&str, &str)],
+) -> (&'static str, Parameters, T) {
     let entry = entries.iter().find(|e| e.name == name).expect("is in the catalogue");
     let given = given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let parameters = Parameters::read(entry.name, entry.parameters, &given).expect("right");

@@ -16,7 +16,11 @@ fn pure(epsilon: &str) -> Spend {
 
 fn gaussian_of(rho: &str) -> Spend {
     let epsilon = (zcdp_tight(fraction(rho).to_f64(), 1e-9) * 1e9).ceil() as u64;
-    Spend::Gaussian { rho: fraction(rho), epsilon: Fraction::new(epsilon, 1_000_000_000u64), delta: fraction("1e-9") }
+    Spend::Gaussian {
+        rho: fraction(rho),
+        epsilon: Fraction::new(epsilon, 1_000_000_000u64),
+        delta: fraction("1e-9"),
+    }
 }
 
 fn near(a: f64, b: f64) -> bool {
@@ -32,22 +36,40 @@ fn bound(spends: &[Spend], delta: &str, name: &str) -> f64 {
 fn compositions_of_the_literature() {
     // G5.7.
     let hundred = vec![pure("0.1"); 100];
-    for (name, expected) in
-        [("basic", 10.0), ("advanced", 5.850235), ("zcdp", 5.298526), ("kairouz", 5.298110), ("optimal", 4.306791)]
-    {
-        assert!(near(bound(&hundred, "1e-5", name), expected), "{name} {}", bound(&hundred, "1e-5", name));
+    for (name, expected) in [
+        ("basic", 10.0),
+        ("advanced", 5.850235),
+        ("zcdp", 5.298526),
+        ("kairouz", 5.298110),
+        ("optimal", 4.306791),
+    ] {
+        assert!(
+            near(bound(&hundred, "1e-5", name), expected),
+            "{name} {}",
+            bound(&hundred, "1e-5", name)
+        );
     }
     let ten = vec![pure("1"); 10];
-    for (name, expected) in
-        [("basic", 10.0), ("advanced", 33.8054), ("zcdp", 21.622581), ("kairouz", 10.0), ("optimal", 9.999977)]
-    {
-        assert!((bound(&ten, "1e-6", name) - expected).abs() < 1e-4, "{name} {}", bound(&ten, "1e-6", name));
+    for (name, expected) in [
+        ("basic", 10.0),
+        ("advanced", 33.8054),
+        ("zcdp", 21.622581),
+        ("kairouz", 10.0),
+        ("optimal", 9.999977),
+    ] {
+        assert!(
+            (bound(&ten, "1e-6", name) - expected).abs() < 1e-4,
+            "{name} {}",
+            bound(&ten, "1e-6", name)
+        );
     }
     assert_eq!(total(&hundred, &fraction("1e-5")).unwrap().name, "optimal");
     assert!(near(zcdp(0.5, 1e-5), 5.298526) && near(zcdp(0.1, 1e-6), 2.450788));
-    for (alpha, gaussian, b1, b10) in
-        [(2.0, 0.0625, 0.619124, 0.00964421), (4.0, 0.125, 0.813689, 0.01899121), (8.0, 0.25, 0.910199, 0.03567677)]
-    {
+    for (alpha, gaussian, b1, b10) in [
+        (2.0, 0.0625, 0.619124, 0.00964421),
+        (4.0, 0.125, 0.813689, 0.01899121),
+        (8.0, 0.25, 0.910199, 0.03567677),
+    ] {
         assert!(near(rdp_gaussian(alpha, 4.0), gaussian));
         assert!(near(rdp_laplace(alpha, 1.0), b1) && near(rdp_laplace(alpha, 10.0), b10));
         // Discrete noise in ever smaller units comes to the same.
@@ -84,9 +106,15 @@ fn normal_tails_and_calibration() {
         assert!((gaussian::analytic_delta(1.0, epsilon, sigma) / delta - 1.0).abs() < 1e-6);
         assert!(epsilon > 1.0 || sigma < gaussian::classical_sigma(1.0, epsilon, delta));
         let variance = gaussian::calibrated_variance(1, epsilon, delta);
-        assert!(gaussian::discrete_delta(1, epsilon, variance) <= delta && variance < sigma * sigma * 1.2);
+        assert!(
+            gaussian::discrete_delta(1, epsilon, variance) <= delta
+                && variance < sigma * sigma * 1.2
+        );
         let rho = gaussian::rho_for(epsilon, delta);
-        assert!(zcdp_tight(rho.to_f64(), delta) <= epsilon && zcdp_tight(rho.to_f64() * 1.001, delta) > epsilon);
+        assert!(
+            zcdp_tight(rho.to_f64(), delta) <= epsilon
+                && zcdp_tight(rho.to_f64() * 1.001, delta) > epsilon
+        );
     }
 }
 
@@ -96,10 +124,14 @@ fn the_discrete_laplace_curve_is_its_sum() {
         for alpha in [1.5, 2.0, 4.0, 8.0f64] {
             let q: f64 = (-1.0f64 / scale).exp();
             let log = |x: f64| ((1.0 - q) / (1.0 + q)).ln() - x.abs() / scale;
-            let term = |x: i32| (alpha * log(x.into()) + (1.0 - alpha) * log(f64::from(x) - shift)).exp();
+            let term =
+                |x: i32| (alpha * log(x.into()) + (1.0 - alpha) * log(f64::from(x) - shift)).exp();
             let divergence = (-300..=300).map(term).sum::<f64>().ln() / (alpha - 1.0);
             let found = rdp_discrete_laplace(alpha, shift, scale);
-            assert!((found - divergence).abs() < 1e-9, "{shift} {scale} {alpha}: {found} {divergence}");
+            assert!(
+                (found - divergence).abs() < 1e-9,
+                "{shift} {scale} {alpha}: {found} {divergence}"
+            );
             assert!(found <= rdp_pure(alpha, shift / scale) + 1e-12);
         }
     }
@@ -164,7 +196,8 @@ proptest! {
     fn a_grid_that_rounds_is_never_below(
         parts in prop::collection::vec((1u64..90, 1u64..1000), 1..7), digits in 1i32..6,
     ) {
-        // Denominators without a small common multiple: prices are rounded up. Brute force needs e^ε to be a number.
+        // Denominators without a small common multiple: prices are rounded up. Brute force needs
+        // e^ε to be a number.
         let spends: Vec<Spend> = parts.iter().map(|(a, b)| pure(&format!("{a}/{b}"))).collect();
         let epsilons: Vec<f64> = parts.iter().map(|(a, b)| *a as f64 / *b as f64).collect();
         let found = bound(&spends, &format!("1e-{digits}"), "optimal");

@@ -1,5 +1,5 @@
-//! What somebody believes after noisy answers, by enumerating every outcome: never more than the bound, but with the
-//! probability that it states.
+//! What somebody believes after noisy answers, by enumerating every outcome: never more than the
+//! bound, but with the probability that it states.
 
 use scumble::dp::accountant::Spend;
 use scumble::dp::semantics::{posterior_at_most, rise};
@@ -15,9 +15,11 @@ fn shifted(weight: impl Fn(f64) -> f64, shift: i64, reach: i64) -> Game {
     (-reach..=reach + shift).map(|o| (chance(o), chance(o - shift))).collect()
 }
 
-/// Discrete Gaussian noise: adding or removing the person changes the number by one, another value of theirs by two.
+/// Discrete Gaussian noise: adding or removing the person changes the number by one, another value
+/// of theirs by two.
 fn gaussian(variance: f64) -> (Game, Spend) {
-    let game = shifted(|x| (-x * x / (2.0 * variance)).exp(), 2, (30.0 * variance.sqrt()) as i64 + 4);
+    let game =
+        shifted(|x| (-x * x / (2.0 * variance)).exp(), 2, (30.0 * variance.sqrt()) as i64 + 4);
     let text = |x: f64| Fraction::parse(&format!("{x:.12}")).expect("a number");
     // What ε and δ it is sold as does not matter to the bound.
     let spend = Spend::Gaussian { rho: text(0.5 / variance), epsilon: text(0.1), delta: text(0.3) };
@@ -30,11 +32,17 @@ fn laplace(scale: f64) -> (Game, Spend) {
     (game, Spend::Laplace { sensitivity: Fraction::whole(1), scale })
 }
 
-/// Keys that are not public: with the probability δ the answer tells who is there, otherwise it is randomized.
+/// Keys that are not public: with the probability δ the answer tells who is there, otherwise it is
+/// randomized.
 fn leaky(epsilon: f64, delta: f64) -> (Game, Spend) {
     let yes = epsilon.exp() / (1.0 + epsilon.exp());
     let rest = 1.0 - delta;
-    let game = vec![(delta, 0.0), (0.0, delta), (rest * yes, rest * (1.0 - yes)), (rest * (1.0 - yes), rest * yes)];
+    let game = vec![
+        (delta, 0.0),
+        (0.0, delta),
+        (rest * yes, rest * (1.0 - yes)),
+        (rest * (1.0 - yes), rest * yes),
+    ];
     let text = |x: f64| Fraction::parse(&format!("{x:.12}")).expect("a number");
     (game, Spend::Approximate { epsilon: text(epsilon), delta: text(delta) })
 }
@@ -44,8 +52,9 @@ fn both(a: &Game, b: &Game) -> Game {
     a.iter().flat_map(|x| b.iter().map(move |y| (x.0 * y.0, x.1 * y.1))).collect()
 }
 
-/// How likely it is that somebody with a belief of one half ends above `bound`, in the worse of the two cases. What the cut
-/// ends of the noise make certain is not counted: their chance is below 10⁻¹⁵.
+/// How likely it is that somebody with a belief of one half ends above `bound`, in the worse of the
+/// two cases. What the cut ends of the noise make certain is not counted: their chance is below
+/// 10⁻¹⁵.
 fn exceeding(game: &Game, bound: f64) -> f64 {
     let above = |(p, q): &&(f64, f64)| p + q > 1e-18 && p.max(*q) / (p + q) > bound + 1e-9;
     let (p, q) = game.iter().filter(above).fold((0.0, 0.0), |(p, q), x| (p + x.0, q + x.1));
@@ -54,8 +63,15 @@ fn exceeding(game: &Game, bound: f64) -> f64 {
 
 #[test]
 fn beliefs_stay_within_the_bound_of_everything_that_was_paid() {
-    let answers =
-        [gaussian(1.0), gaussian(6.0), gaussian(50.0), laplace(1.0), laplace(4.0), leaky(0.3, 0.001), leaky(0.1, 0.02)];
+    let answers = [
+        gaussian(1.0),
+        gaussian(6.0),
+        gaussian(50.0),
+        laplace(1.0),
+        laplace(4.0),
+        leaky(0.3, 0.001),
+        leaky(0.1, 0.02),
+    ];
     for (a, first) in &answers {
         for failing in [0.2, 0.01, 1e-6] {
             let one = rise(std::slice::from_ref(first), failing);
@@ -82,7 +98,8 @@ fn pure_answers_keep_the_bound_in_any_case() {
     }
 }
 
-/// Reading a converted ε as if it were pure promises too much: with a large δ the belief is exceeded every third time.
+/// Reading a converted ε as if it were pure promises too much: with a large δ the belief is
+/// exceeded every third time.
 #[test]
 fn a_converted_epsilon_is_no_bound() {
     let (game, spend) = gaussian(20.0);
@@ -91,7 +108,8 @@ fn a_converted_epsilon_is_no_bound() {
     assert!(rise(&[spend], 1e-6).at_most > converted);
 }
 
-/// The price of the second answer depends on the first: somebody who looked promising is asked about more closely.
+/// The price of the second answer depends on the first: somebody who looked promising is asked
+/// about more closely.
 #[test]
 fn prices_that_follow_the_answers_keep_the_bound() {
     let (first, paid) = gaussian(8.0);

@@ -13,11 +13,22 @@ fn fraction(a: u64, b: u64) -> Fraction {
 fn calculators_of_the_paper() {
     // G3.2 and E3.8.
     let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
-    assert!(near(proposition_15(0.1).at_most, 0.105170918) && near(proposition_15(0.5).at_most, 0.648721271));
+    assert!(
+        near(proposition_15(0.1).at_most, 0.105170918)
+            && near(proposition_15(0.5).at_most, 0.648721271)
+    );
     assert!(near(theorem_16(0.1, 0.0, 1).0.at_most, 0.349858808));
-    assert!(theorem_16(0.5, 0.0, 1).0.empty && (theorem_16(0.5, 0.0, 1).0.at_most - 3.48).abs() < 0.005);
-    assert!(near(theorem_16(0.1, 1e-6, 1).0.at_most, 0.351858808) && near(lemma_19(0.1, 1e-6).2, 0.001018097));
-    assert!(near(theorem_16(0.05, 1e-8, 1).0.at_most, 0.162034243) && near(lemma_19(0.05, 1e-8).2, 0.000100380));
+    assert!(
+        theorem_16(0.5, 0.0, 1).0.empty && (theorem_16(0.5, 0.0, 1).0.at_most - 3.48).abs() < 0.005
+    );
+    assert!(
+        near(theorem_16(0.1, 1e-6, 1).0.at_most, 0.351858808)
+            && near(lemma_19(0.1, 1e-6).2, 0.001018097)
+    );
+    assert!(
+        near(theorem_16(0.05, 1e-8, 1).0.at_most, 0.162034243)
+            && near(lemma_19(0.05, 1e-8).2, 0.000100380)
+    );
     assert!(!theorem_16(0.2310, 0.0, 1).0.empty && theorem_16(0.2311, 0.0, 1).0.empty);
     assert!(!proposition_15(0.69).empty && proposition_15(std::f64::consts::LN_2 + 1e-12).empty);
     assert!(!by_odds(50.0).empty || by_odds(50.0).at_most == 1.0);
@@ -28,16 +39,21 @@ fn calculators_of_the_paper() {
 fn the_game_of_two_coins() {
     // G3.5.
     let survey = Survey::two_coins();
-    let mechanism = Finite::new(1, 2, |records| (0..2).map(|t| survey.chance(t, records[0] as u64)).collect());
+    let mechanism =
+        Finite::new(1, 2, |records| (0..2).map(|t| survey.chance(t, records[0] as u64)).collect());
     let prior = [fraction(1, 2), fraction(1, 2)];
     let posteriors = mechanism.posteriors(&prior, 1, 0);
     assert_eq!(posteriors[0], Some(vec![fraction(1, 4), fraction(3, 4)]));
     assert_eq!(posteriors[1], Some(vec![fraction(1, 2), fraction(1, 2)]));
-    let apart = statistical_difference(posteriors[0].as_ref().unwrap(), posteriors[1].as_ref().unwrap());
+    let apart =
+        statistical_difference(posteriors[0].as_ref().unwrap(), posteriors[1].as_ref().unwrap());
     assert_eq!(apart, fraction(1, 4));
     assert_eq!(mechanism.factor(), Some(Fraction::whole(3)));
     assert!(proposition_15(3f64.ln()).empty);
-    assert!(apart.to_f64() <= by_odds(3f64.ln()).at_most && (by_odds(3f64.ln()).at_most - 0.5).abs() < 1e-12);
+    assert!(
+        apart.to_f64() <= by_odds(3f64.ln()).at_most
+            && (by_odds(3f64.ln()).at_most - 0.5).abs() < 1e-12
+    );
 }
 
 #[test]

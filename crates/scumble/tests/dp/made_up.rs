@@ -1,4 +1,5 @@
-//! Synthetic tables: what they cost, and that their counts are those of the data where the noise is small.
+//! Synthetic tables: what they cost, and that their counts are those of the data where the noise is
+//! small.
 
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -10,13 +11,21 @@ use scumble::dp::synthetic::{Recipe, on_simplex};
 use scumble::exact::Fraction;
 
 fn recipe(sizes: &[usize], epsilon: &str, pairs: &[(usize, usize)], noise: NoiseKind) -> Recipe {
-    let price = Price { epsilon: Fraction::parse(epsilon).unwrap(), delta: Fraction::parse("1e-9").unwrap(), noise };
+    let price = Price {
+        epsilon: Fraction::parse(epsilon).unwrap(),
+        delta: Fraction::parse("1e-9").unwrap(),
+        noise,
+    };
     Recipe { sizes: sizes.to_vec(), rows: 1, price, pairs: pairs.to_vec() }
 }
 
 /// Three columns: the second follows the first, the third is apart.
 fn data(n: u32) -> Vec<Vec<u32>> {
-    vec![(0..n).map(|i| i % 4).collect(), (0..n).map(|i| i % 4 / 2).collect(), (0..n).map(|i| i / 7 % 3).collect()]
+    vec![
+        (0..n).map(|i| i % 4).collect(),
+        (0..n).map(|i| i % 4 / 2).collect(),
+        (0..n).map(|i| i / 7 % 3).collect(),
+    ]
 }
 
 #[test]
@@ -41,7 +50,10 @@ fn with_little_noise_the_counts_are_those_of_the_data() {
         let recipe = recipe(&[5, 3, 4], "500", &[], noise);
         let mut dice = Fair(ChaCha20Rng::seed_from_u64(5));
         let made = recipe.synthesize(&data, &mut dice);
-        assert!(made.marginals.iter().any(|m| m.columns == [0, 1]), "the pair that belongs together is chosen");
+        assert!(
+            made.marginals.iter().any(|m| m.columns == [0, 1]),
+            "the pair that belongs together is chosen"
+        );
         let records = made.columns[0].len();
         assert!(records.abs_diff(2800) <= 3, "{records}");
         // The second column follows the first in all but a few records.
@@ -85,7 +97,8 @@ proptest! {
     fn the_simplex_is_met_nearest(counts in prop::collection::vec(-50.0f64..100.0, 1..8), total in 1.0f64..200.0) {
         let found = on_simplex(&counts, total);
         prop_assert!((found.iter().sum::<f64>() - total).abs() < 1e-9 * total.max(1.0) * 10.0);
-        // The distance is stationary: all that are above 0 were shifted by the same amount, the others by no less.
+        // The distance is stationary: all that are above 0 were shifted by the same amount, the
+        // others by no less.
         let shift = counts.iter().zip(&found).filter(|(_, f)| **f > 0.0).map(|(c, f)| c - f).fold(f64::NAN, f64::max);
         for (c, f) in counts.iter().zip(&found) {
             let moved = if *f > 0.0 { (c - f - shift).abs() < 1e-9 } else { *c <= shift + 1e-9 };

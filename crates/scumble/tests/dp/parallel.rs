@@ -24,7 +24,9 @@ fn plan(condition: &str, epsilon: &str) -> Plan {
         delta: Fraction::whole(0),
         noise: NoiseKind::Laplace,
     };
-    question(condition).plan(&price, &Queries::parse("policy.toml", POLICY).expect("a policy")).expect("a plan")
+    question(condition)
+        .plan(&price, &Queries::parse("policy.toml", POLICY).expect("a policy"))
+        .expect("a plan")
 }
 
 #[test]
@@ -40,7 +42,10 @@ fn what_is_seen_to_be_apart() {
         ("age IS NULL", "age = 2"),
         ("job < 'm'", "job >= 'm'"),
     ] {
-        assert!(disjoint(&question(a), &question(b)) && disjoint(&question(b), &question(a)), "{a} and {b}");
+        assert!(
+            disjoint(&question(a), &question(b)) && disjoint(&question(b), &question(a)),
+            "{a} and {b}"
+        );
     }
     for (a, b) in [
         ("job = 'a'", "age = 3"),
@@ -51,7 +56,10 @@ fn what_is_seen_to_be_apart() {
         ("job = '3'", "job = 3"),
         ("job < '5'", "job > 4"),
     ] {
-        assert!(!disjoint(&question(a), &question(b)) && !disjoint(&question(b), &question(a)), "{a} and {b}");
+        assert!(
+            !disjoint(&question(a), &question(b)) && !disjoint(&question(b), &question(a)),
+            "{a} and {b}"
+        );
     }
 }
 
@@ -59,9 +67,10 @@ fn condition() -> impl Strategy<Value = String> {
     let literal = prop_oneof!["[0-4]", "[0-4]\\.5", "'[0-4]'", "'[0-4]\\.0'", "'[a-c]'"];
     let operator = prop::sample::select(vec!["=", "<>", "<", "<=", ">", ">="]);
     let column = prop::sample::select(vec!["age", "job"]);
-    let compared = (column.clone(), operator, literal.clone()).prop_map(|(c, o, l)| format!("{c} {o} {l}"));
-    let listed =
-        (column.clone(), prop::collection::vec(literal, 1..3)).prop_map(|(c, l)| format!("{c} IN ({})", l.join(", ")));
+    let compared =
+        (column.clone(), operator, literal.clone()).prop_map(|(c, o, l)| format!("{c} {o} {l}"));
+    let listed = (column.clone(), prop::collection::vec(literal, 1..3))
+        .prop_map(|(c, l)| format!("{c} IN ({})", l.join(", ")));
     let missing = column.prop_map(|c| format!("{c} IS NULL"));
     let test = prop_oneof![4 => compared, 2 => listed, 1 => missing];
     prop::collection::vec((test, any::<bool>()), 1..3).prop_map(|all| {
@@ -74,8 +83,12 @@ fn condition() -> impl Strategy<Value = String> {
 fn meets(question: &Question, row: &[Option<&str>; 2]) -> bool {
     let Some(filter) = &question.filter else { return true };
     let value = |name: &String| if name == "age" { row[0] } else { row[1] };
-    let mut answers =
-        filter.tests().into_iter().map(|t| t.holds(value(&question.columns[t.column]))).collect::<Vec<_>>().into_iter();
+    let mut answers = filter
+        .tests()
+        .into_iter()
+        .map(|t| t.holds(value(&question.columns[t.column])))
+        .collect::<Vec<_>>()
+        .into_iter();
     filter.holds(&mut || answers.next().flatten()) == Some(true)
 }
 
@@ -99,8 +112,14 @@ proptest! {
 
 #[test]
 fn the_dearest_is_paid() {
-    let plans = [plan("job = 'a'", "0.5"), plan("job = 'b'", "1"), plan("age < 5", "0.25"), plan("age >= 5", "0.25")];
-    let sum = |spends: &[Spend]| spends.iter().fold(Fraction::whole(0), |a, s| a.plus(&s.epsilon()));
+    let plans = [
+        plan("job = 'a'", "0.5"),
+        plan("job = 'b'", "1"),
+        plan("age < 5", "0.25"),
+        plan("age >= 5", "0.25"),
+    ];
+    let sum =
+        |spends: &[Spend]| spends.iter().fold(Fraction::whole(0), |a, s| a.plus(&s.epsilon()));
     let found = bill(&plans, true);
     assert_eq!(found.together, [vec![0, 1], vec![2, 3]]);
     assert_eq!(sum(&found.spends), Fraction::parse("1.25").expect("a number"));

@@ -29,7 +29,11 @@ fn columns() -> Vec<String> {
 }
 
 fn price(epsilon: &str, delta: &str, noise: NoiseKind) -> Price {
-    Price { epsilon: Fraction::parse(epsilon).unwrap(), delta: Fraction::parse(delta).unwrap(), noise }
+    Price {
+        epsilon: Fraction::parse(epsilon).unwrap(),
+        delta: Fraction::parse(delta).unwrap(),
+        noise,
+    }
 }
 
 fn plan(sql: &str, price: &Price) -> Result<Plan, String> {
@@ -68,8 +72,12 @@ fn sensitivities_are_those_of_a_person() {
         &price("1", "0", NoiseKind::Laplace),
     )
     .unwrap();
-    let found: Vec<u64> =
-        plan.question.measures.iter().map(|m| u64::try_from(m.sensitivity(2, true)).unwrap()).collect();
+    let found: Vec<u64> = plan
+        .question
+        .measures
+        .iter()
+        .map(|m| u64::try_from(m.sensitivity(2, true)).unwrap())
+        .collect();
     // Two rows per person; costs in halves up to 101; ages at most 60 from the middle, and 60².
     assert_eq!(found, [2, 202, 120, 2, 7200, 2]);
 }
@@ -127,13 +135,20 @@ fn what_has_no_sensitivity_is_refused_with_the_remedy() {
     assert!(plan("SELECT COUNT(*) FROM people", &gaussian).unwrap_err().contains("needs a δ"));
     let gaussian = price("1", "1e-6", NoiseKind::Gaussian);
     assert!(plan("SELECT MEDIAN(age) FROM people", &gaussian).unwrap_err().contains("quantile"));
-    assert!(plan("SELECT job, COUNT(*) FROM people GROUP BY job", &gaussian).unwrap_err().contains("thresholds"));
+    assert!(
+        plan("SELECT job, COUNT(*) FROM people GROUP BY job", &gaussian)
+            .unwrap_err()
+            .contains("thresholds")
+    );
     assert!(plan("SELECT COUNT(*) FROM people", &price("0", "0", NoiseKind::Laplace)).is_err());
 }
 
 #[test]
 fn several_mistakes_are_told_together() {
-    let refused = plan("SELECT MAX(age), SUM(job) FROM people WHERE wage > 3", &price("1", "0", NoiseKind::Laplace));
+    let refused = plan(
+        "SELECT MAX(age), SUM(job) FROM people WHERE wage > 3",
+        &price("1", "0", NoiseKind::Laplace),
+    );
     let refused = refused.unwrap_err();
     for part in ["MAX", "`job`", "`wage`"] {
         assert!(refused.contains(part), "{refused}");

@@ -1,4 +1,5 @@
-//! Samplers: their exact distributions by trying every roll, and statistical tests of what they draw.
+//! Samplers: their exact distributions by trying every roll, and statistical tests of what they
+//! draw.
 
 use dashu_int::UBig;
 use rand::SeedableRng;
@@ -15,7 +16,8 @@ use scumble::exact::{Fraction, Ratio};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Dice that go through every face in turn. A path whose probability falls below the cutoff is given up.
+/// Dice that go through every face in turn. A path whose probability falls below the cutoff is
+/// given up.
 struct Tree {
     /// The choices of the path, of how many.
     path: Vec<(u64, u64)>,
@@ -80,8 +82,9 @@ fn small(n: &dashu_int::IBig) -> i64 {
     i64::try_from(n.clone()).unwrap()
 }
 
-/// What was found is below the truth by at most the mass given up. Samplers that begin again when they reject give up much;
-/// but every round has the same distribution, so that what was found has the shape of the truth.
+/// What was found is below the truth by at most the mass given up. Samplers that begin again when
+/// they reject give up much; but every round has the same distribution, so that what was found has
+/// the shape of the truth.
 fn agrees(found: &BTreeMap<i64, f64>, rest: f64, truth: impl Fn(i64) -> f64) {
     assert!(rest < 0.3, "{rest}");
     for x in -1..=1 {
@@ -104,7 +107,10 @@ fn the_coin_of_e_to_the_minus_gamma_is_exact() {
         let gamma = fraction(gamma);
         let (found, rest) = distribution(1e-9, |dice| exp_coin(dice, &gamma));
         let heads = found.get(&true).copied().unwrap_or(0.0);
-        assert!(rest < 1e-5 && (heads - (-gamma.to_f64()).exp()).abs() <= rest + 1e-12, "{gamma}: {heads}");
+        assert!(
+            rest < 1e-5 && (heads - (-gamma.to_f64()).exp()).abs() <= rest + 1e-12,
+            "{gamma}: {heads}"
+        );
     }
 }
 
@@ -153,7 +159,10 @@ fn choices_have_their_exact_distributions_and_keep_their_price() {
         for (a, b) in [([0, 1, 2], [1, 0, 1]), ([3, 3, 2], [2, 4, 3]), ([0, 0, 0], [1, 1, 0])] {
             let ((p, rest_p), (q, rest_q)) = (chances(&a, permute), chances(&b, permute));
             for c in 0..3 {
-                assert!(p[&c] <= epsilon.to_f64().exp() * (q[&c] + rest_q) && q[&c] <= 2.719 * (p[&c] + rest_p));
+                assert!(
+                    p[&c] <= epsilon.to_f64().exp() * (q[&c] + rest_q)
+                        && q[&c] <= 2.719 * (p[&c] + rest_p)
+                );
             }
         }
     }
@@ -172,7 +181,10 @@ fn sparse_vector_keeps_its_price() {
         assert!(rest_p < 0.2 && rest_q < 0.2, "{rest_p}");
         for outcome in p.keys() {
             let factor = 4f64.exp();
-            assert!(p[outcome] <= factor * (q[outcome] + rest_q) && q[outcome] <= factor * (p[outcome] + rest_p));
+            assert!(
+                p[outcome] <= factor * (q[outcome] + rest_q)
+                    && q[outcome] <= factor * (p[outcome] + rest_p)
+            );
         }
         assert!(p.keys().all(|outcome| outcome[0] != Some(true) || outcome[1].is_none()));
     }
@@ -212,7 +224,8 @@ fn chi_square_limit(degrees: f64) -> f64 {
     degrees * (1.0 - 2.0 / (9.0 * degrees) + z * (2.0 / (9.0 * degrees)).sqrt()).powi(3)
 }
 
-/// Pearson's goodness of fit at α = 10⁻⁶; outcomes expected fewer than ten times are counted together.
+/// Pearson's goodness of fit at α = 10⁻⁶; outcomes expected fewer than ten times are counted
+/// together.
 fn fits(draws: &[i64], chance: impl Fn(i64) -> f64) {
     let n = draws.len() as f64;
     let mut counts: BTreeMap<i64, f64> = BTreeMap::new();
@@ -222,7 +235,8 @@ fn fits(draws: &[i64], chance: impl Fn(i64) -> f64) {
         let e = n * chance(x);
         if e >= 10.0 {
             let o = counts.get(&x).copied().unwrap_or(0.0);
-            (statistic, cells, seen, expected) = (statistic + (o - e).powi(2) / e, cells + 1.0, seen + o, expected + e);
+            (statistic, cells, seen, expected) =
+                (statistic + (o - e).powi(2) / e, cells + 1.0, seen + o, expected + e);
         }
     }
     if n - expected > 1.0 {
@@ -237,28 +251,33 @@ fn drawn_noise_passes_pearsons_test() {
     let mut dice = dice(1);
     for scale in ["10", "7/3", "100/7"] {
         let scale = fraction(scale);
-        let draws: Vec<i64> = (0..60_000).map(|_| small(&discrete_laplace(&mut dice, &scale))).collect();
+        let draws: Vec<i64> =
+            (0..60_000).map(|_| small(&discrete_laplace(&mut dice, &scale))).collect();
         let q = (-1.0 / scale.to_f64()).exp();
         fits(&draws, |x| (1.0 - q) / (1.0 + q) * q.powi(x.unsigned_abs() as i32));
     }
     for variance in ["100", "20/3", "1/5"] {
         let variance = fraction(variance);
-        let draws: Vec<i64> = (0..60_000).map(|_| small(&discrete_gaussian(&mut dice, &variance))).collect();
+        let draws: Vec<i64> =
+            (0..60_000).map(|_| small(&discrete_gaussian(&mut dice, &variance))).collect();
         let weight = |x: i64| (-((x * x) as f64) / (2.0 * variance.to_f64())).exp();
         let all: f64 = (-2000..=2000).map(weight).sum();
         fits(&draws, |x| weight(x) / all);
     }
     // The test can fail: noise of a slightly different scale does not pass.
-    let draws: Vec<i64> = (0..60_000).map(|_| small(&discrete_laplace(&mut dice, &fraction("21/2")))).collect();
+    let draws: Vec<i64> =
+        (0..60_000).map(|_| small(&discrete_laplace(&mut dice, &fraction("21/2")))).collect();
     let q = (-0.1f64).exp();
     let wrong = || fits(&draws, |x| (1.0 - q) / (1.0 + q) * q.powi(x.unsigned_abs() as i32));
     assert!(catch_unwind(AssertUnwindSafe(wrong)).is_err());
 }
 
-/// Whether draws on neighbouring data show that ε does not hold: some half-line is more probable by more than e^ε, beyond
-/// what Hoeffding's inequality allows at α = 10⁻⁶ over all half-lines.
+/// Whether draws on neighbouring data show that ε does not hold: some half-line is more probable by
+/// more than e^ε, beyond what Hoeffding's inequality allows at α = 10⁻⁶ over all half-lines.
 fn falsified(a: &[i64], b: &[i64], epsilon: f64) -> bool {
-    let share = |draws: &[i64], k: i64| draws.iter().filter(|x| **x >= k).count() as f64 / draws.len() as f64;
+    let share = |draws: &[i64], k: i64| {
+        draws.iter().filter(|x| **x >= k).count() as f64 / draws.len() as f64
+    };
     let slack = ((2.0 * 200.0 / 1e-6f64).ln() / (2.0 * a.len() as f64)).sqrt();
     (-50..=50).any(|k| {
         let (p, q) = (share(a, k), share(b, k));
@@ -279,7 +298,8 @@ fn neighbouring_data_do_not_falsify_epsilon() {
     assert!(falsified(&draws(10, "1"), &draws(11, "1"), 0.5));
 }
 
-/// Whether a recipient who believes that noise is b·ln(u), u a multiple of 2⁻⁵³, can exclude that the true value is v.
+/// Whether a recipient who believes that noise is b·ln(u), u a multiple of 2⁻⁵³, can exclude that
+/// the true value is v.
 fn excluded(seen: f64, v: f64, b: f64) -> bool {
     let near = (-((seen - v).abs()) / b).exp() * 2f64.powi(53);
     let reach = 40.0;
@@ -302,8 +322,12 @@ fn the_attack_on_floating_point_noise_finds_nothing_here() {
     let seen: Vec<f64> = (0..2000).map(|_| naive(0.0)).collect();
     let wrong = seen.iter().filter(|y| excluded(**y, 1.0, 1.0)).count();
     let right = seen.iter().filter(|y| excluded(**y, 0.0, 1.0)).count();
-    assert!(right == 0 && wrong > 500, "the attack works on floating-point noise: {wrong} of 2000, {right} in error");
-    // Noise on whole numbers: what one value can give, the other can, with odds within e^ε, exactly.
+    assert!(
+        right == 0 && wrong > 500,
+        "the attack works on floating-point noise: {wrong} of 2000, {right} in error"
+    );
+    // Noise on whole numbers: what one value can give, the other can, with odds within e^ε,
+    // exactly.
     let noise = Laplace { sensitivity: 1u8.into(), epsilon: fraction("1") };
     let from = |v: i64| distribution(1e-6, |dice| small(&noise.draw(&v.into(), dice)));
     let ((p, rest_p), (q, rest_q)) = (from(0), from(1));
@@ -326,13 +350,20 @@ fn intervals_hold_as_often_as_they_say() {
 
 #[test]
 fn thresholds_are_the_smallest_that_hide_a_person() {
-    for (rows, epsilon, delta) in [(1, "1", "1e-6"), (1, "1/10", "1e-8"), (4, "1", "1e-5"), (1, "20", "1e-2")] {
+    for (rows, epsilon, delta) in
+        [(1, "1", "1e-6"), (1, "1/10", "1e-8"), (4, "1", "1e-5"), (1, "20", "1e-2")]
+    {
         let threshold = Threshold { rows, epsilon: fraction(epsilon), delta: fraction(delta) };
         let rate = threshold.epsilon.to_f64() / rows as f64;
-        let appears = |least: u64| rows as f64 * (-rate * (least - rows) as f64).exp() / (1.0 + (-rate).exp());
+        let appears = |least: u64| {
+            rows as f64 * (-rate * (least - rows) as f64).exp() / (1.0 + (-rate).exp())
+        };
         let least = threshold.least();
         assert!(appears(least) <= threshold.delta.to_f64());
-        assert!(least == rows + 1 || appears(least - 1) > threshold.delta.to_f64() * (1.0 - 1e-6), "{least}");
+        assert!(
+            least == rows + 1 || appears(least - 1) > threshold.delta.to_f64() * (1.0 - 1e-6),
+            "{least}"
+        );
     }
 }
 

@@ -1,9 +1,11 @@
-//! Series of releases that show several columns together, exactly, coarser, or not at all, against the enumeration of all
-//! worlds.
+//! Series of releases that show several columns together, exactly, coarser, or not at all, against
+//! the enumeration of all worlds.
 
 use proptest::prelude::*;
 use scumble::exact::Ratio;
-use scumble::gate::{Cell, Counted, Gate, Memory, Panelist, Part, Remembered, Rows, Statement, What, judge};
+use scumble::gate::{
+    Cell, Counted, Gate, Memory, Panelist, Part, Remembered, Rows, Statement, What, judge,
+};
 use scumble::inference::Located;
 use scumble::taxonomy::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,37 +21,60 @@ const GROUPS: u32 = 2;
 enum View {
     Hidden,
     Exact,
-    /// As 0 to 1, or 2 and more: a rounded or coded value.
+    /// As 0 to 1, or 2 to 3: a rounded or coded value.
     Coarse,
     /// 1 is blanked.
     Blanked,
     /// As a label over 0 and 1, or as 2.
     Label,
+    /// In cells of two numbers, or of two days.
+    Cells,
     /// With noise.
     Noise,
 }
 
 impl View {
-    /// What it says of a value, and the possible true values.
-    fn cell(self, value: u32) -> (u32, Cell, Vec<u32>) {
+    /// What it says of a value, and the possible true values; values are numbers or dates.
+    fn cell(self, value: u32, dates: bool) -> (u32, Cell, Vec<u32>) {
         let number = |n: i64| Some(Decimal { mantissa: n, decimals: 0 });
-        let label = |all: &[u32]| Cell::Among(all.iter().map(u32::to_string).collect());
-        match self {
+        let text = |value: u32| text(value, dates);
+        let label = |all: &[u32]| Cell::Among(all.iter().map(|&v| text(v)).collect());
+        let coarse = if dates && self == View::Coarse { View::Cells } else { self };
+        match coarse {
+            View::Cells => {
+                let first = value / 2 * 2;
+                let (from, below) = (i64::from(first), i64::from(first) + 2);
+                let cell = if dates {
+                    Cell::Days(from, below)
+                } else {
+                    Cell::Numbers(number(from), number(below))
+                };
+                (first / 2, cell, vec![first, first + 1])
+            }
             View::Hidden | View::Noise => (0, Cell::Anything, (0..VALUES).collect()),
-            View::Exact => (value, Cell::Value(value.to_string()), vec![value]),
+            View::Exact => (value, Cell::Value(text(value)), vec![value]),
             View::Coarse if value < 2 => (0, Cell::Between(number(0), number(1)), vec![0, 1]),
-            View::Coarse => (1, Cell::Between(number(2), None), vec![2, 3]),
+            View::Coarse => (1, Cell::Between(number(2), number(3)), vec![2, 3]),
             // Whoever shows 0 and 2 elsewhere tells that a blank is neither.
             View::Blanked if value == 1 || value == 3 => (1, Cell::Rest, vec![1, 3]),
-            View::Blanked => (value, Cell::Value(value.to_string()), vec![value]),
+            View::Blanked => (value, Cell::Value(text(value)), vec![value]),
             View::Label if value < 2 => (0, label(&[0, 1]), vec![0, 1]),
             View::Label => (value, label(&[value]), vec![value]),
         }
     }
 
+    /// Whether all values below what it shows stay possible, each by itself.
+    fn generalizes(self, dates: bool) -> bool {
+        matches!(self, View::Label | View::Cells) || dates && self == View::Coarse
+    }
+
     fn says_something(self) -> bool {
         !matches!(self, View::Hidden | View::Noise)
     }
+}
+
+fn text(value: u32, dates: bool) -> String {
+    if dates { format!("1970-01-0{}", value + 1) } else { value.to_string() }
 }
 
 #[derive(Clone, Debug)]
@@ -68,6 +93,8 @@ struct Case {
     releases: Vec<Release>,
     secret: Option<Vec<u32>>,
     unprotected: bool,
+    /// Whether values are dates.
+    dates: bool,
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -78,6 +105,7 @@ fn case() -> impl Strategy<Value = Case> {
             2 => Just(View::Coarse),
             1 => Just(View::Blanked),
             2 => Just(View::Label),
+            2 => Just(View::Cells),
             1 => Just(View::Noise),
         ]
     };
@@ -89,15 +117,27 @@ fn case() -> impl Strategy<Value = Case> {
             prop::option::of(prop_oneof![Just(1.5), Just(3.0)]),
         );
         let release = release
-            .prop_map(|(place, views, versions, response)| Release { place, views, versions, response })
+            .prop_map(|(place, views, versions, response)| Release {
+                place,
+                views,
+                versions,
+                response,
+            })
             .prop_filter("it shows something", |r| r.views.iter().any(|v| *v != View::Hidden));
         (
             prop::collection::vec([0..3u32, 0..3u32, 0..3u32], people),
             prop::collection::vec(release, releases),
             prop::option::of(prop_oneof![Just(vec![0]), Just(vec![0, 2]), Just(vec![1, 2])]),
             any::<bool>(),
+            any::<bool>(),
         )
-            .prop_map(|(truth, releases, secret, unprotected)| Case { truth, releases, secret, unprotected })
+            .prop_map(|(truth, releases, secret, unprotected, dates)| Case {
+                truth,
+                releases,
+                secret,
+                unprotected,
+                dates,
+            })
     })
 }
 
@@ -124,9 +164,29 @@ impl Case {
         [row[0], row[1 + release.versions[person] as usize]]
     }
 
+    /// The values that nothing tells apart from this one: those between two places where a release
+    /// begins to tell numbers apart. A value that a release names is one by itself.
+    fn atom(&self, value: u32) -> Vec<u32> {
+        let named = |v: u32| {
+            let names = |view: View| match view {
+                View::Exact | View::Label => true,
+                View::Blanked => v == 0 || v == 2,
+                _ => false,
+            };
+            self.releases.iter().any(|r| names(r.views[0]))
+                || self.secret.as_ref().is_some_and(|s| s.contains(&v))
+        };
+        let cut = |v: u32| v.is_multiple_of(2) || named(v) || named(v - 1);
+        let first = (0..=value).rev().find(|&v| cut(v)).unwrap_or(0);
+        let end = (value + 1..VALUES).find(|&v| cut(v)).unwrap_or(VALUES);
+        (first..end).collect()
+    }
+
     fn memory(&self) -> Memory {
         let statements: Vec<Statement> = self.releases.iter().map(|r| self.statement(r)).collect();
-        let secret: Option<Vec<String>> = self.secret.as_ref().map(|s| s.iter().map(u32::to_string).collect());
+        let secret = self.secret.as_ref();
+        let value = |v: &u32| Cell::Value(text(*v, self.dates));
+        let secret: Option<Vec<Cell>> = secret.map(|s| s.iter().map(value).collect());
         let (rows, groups) = Rows::new(COLUMNS, 0, secret.as_deref(), &statements);
         let remembered = |((i, release), groups): ((usize, &Release), Counted)| Remembered {
             name: format!("release {i}"),
@@ -153,16 +213,17 @@ impl Case {
     }
 
     fn statement(&self, release: &Release) -> Statement {
-        let shown: Vec<usize> = (0..COLUMNS).filter(|&c| release.views[c] != View::Hidden).collect();
+        let shown: Vec<usize> =
+            (0..COLUMNS).filter(|&c| release.views[c] != View::Hidden).collect();
         let part = |&column: &usize| {
             let view = release.views[column];
             let mut cells: Vec<Cell> = Vec::new();
             for value in 0..VALUES {
-                let (code, cell, _) = view.cell(value);
+                let (code, cell, _) = view.cell(value, self.dates);
                 cells.resize(cells.len().max(code as usize + 1), Cell::Anything);
                 cells[code as usize] = cell;
             }
-            Part { column, cells, generalized: view == View::Label }
+            Part { column, cells, generalized: view.generalizes(self.dates) }
         };
         let mut statement = Statement {
             parts: shown.iter().map(part).collect(),
@@ -172,7 +233,8 @@ impl Case {
         let mut counts: BTreeMap<(u32, Vec<u32>), u64> = BTreeMap::new();
         for (person, row) in self.truth.iter().enumerate().filter(|(p, _)| release.place[*p] > 0) {
             let values = self.shown(release, person, row);
-            let codes = shown.iter().map(|&c| release.views[c].cell(values[c]).0).collect();
+            let codes =
+                shown.iter().map(|&c| release.views[c].cell(values[c], self.dates).0).collect();
             *counts.entry((release.place[person] - 1, codes)).or_default() += 1;
         }
         for ((group, row), count) in counts {
@@ -188,32 +250,43 @@ impl Case {
         for number in 0..VALUES.pow(3) {
             let row = [number % VALUES, number / VALUES % VALUES, number / VALUES / VALUES];
             let mut codes = Vec::new();
-            let (mut set, mut informed, mut one): (Vec<u32>, bool, bool) = ((0..VALUES).collect(), false, false);
+            let (mut set, mut informed, mut one): (Vec<u32>, bool, bool) =
+                ((0..VALUES).collect(), false, false);
             for &r in releases {
                 let release = &self.releases[r];
                 let values = self.shown(release, person, &row);
-                codes.push((release.place[person] > 0).then(|| [0, 1].map(|c| release.views[c].cell(values[c]).0)));
+                codes.push(
+                    (release.place[person] > 0)
+                        .then(|| [0, 1].map(|c| release.views[c].cell(values[c], self.dates).0)),
+                );
                 if release.place[person] == 0 || !release.views[0].says_something() {
                     continue;
                 }
-                set.retain(|v| release.views[0].cell(values[0]).2.contains(v));
+                set.retain(|v| release.views[0].cell(values[0], self.dates).2.contains(v));
                 informed = true;
-                one |= release.views[0] != View::Label;
+                one |= !release.views[0].generalizes(self.dates);
             }
-            let tokens = if one { BTreeSet::from([set.clone()]) } else { set.iter().map(|&v| vec![v]).collect() };
+            let tokens = if one {
+                BTreeSet::from([set.clone()])
+            } else {
+                set.iter().map(|&v| self.atom(v)).collect()
+            };
             found.insert(codes, informed.then_some(tokens));
         }
         found.into_iter().collect()
     }
 
-    /// What follows from some releases, by dealing everybody a row in every way that shows what they show.
+    /// What follows from some releases, by dealing everybody a row in every way that shows what
+    /// they show.
     fn known(&self, releases: &[usize]) -> Vec<Known> {
         let mut left: BTreeMap<(usize, u32, [u32; COLUMNS]), i32> = BTreeMap::new();
         for (i, &r) in releases.iter().enumerate() {
             let release = &self.releases[r];
-            for (person, row) in self.truth.iter().enumerate().filter(|(p, _)| release.place[*p] > 0) {
+            for (person, row) in
+                self.truth.iter().enumerate().filter(|(p, _)| release.place[*p] > 0)
+            {
                 let values = self.shown(release, person, row);
-                let codes = [0, 1].map(|c| release.views[c].cell(values[c]).0);
+                let codes = [0, 1].map(|c| release.views[c].cell(values[c], self.dates).0);
                 *left.entry((i, release.place[person], codes)).or_default() += 1;
             }
         }
@@ -302,8 +375,8 @@ fn refined(was: &Known, now: &Known) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Rows, coarser values and labels: who is certain, how few values are left and how strong beliefs are, before and with
-    /// the new release.
+    /// Rows, coarser values and labels: who is certain, how few values are left and how strong
+    /// beliefs are, before and with the new release.
     #[test]
     fn rows_agree_with_all_worlds(case in case()) {
         let gate = Gate {
@@ -313,7 +386,7 @@ proptest! {
             panel: vec![Panelist::Worlds],
             ..Gate::default()
         };
-        let seen = judge(&case.memory(), &gate, None, &|_, _| ()).unwrap();
+        let seen = judge(&case.memory(), &gate, None, &|_, _| true).unwrap();
         prop_assert_eq!(seen.len(), 1);
         let seen = &seen[0];
         let new = case.releases.len() - 1;
@@ -346,11 +419,12 @@ proptest! {
         prop_assert_eq!(seen.holds(), seen.breaches.is_empty());
     }
 
-    /// Without a `[gate]`, what the release tells alone counts only if no model of it protects the column.
+    /// Without a `[gate]`, what the release tells alone counts only if no model of it protects the
+    /// column.
     #[test]
     fn alone_it_counts_only_if_nothing_protects_it(case in case()) {
         let quiet = Gate { panel: Vec::new(), ..Gate::default() };
-        let seen = judge(&case.memory(), &quiet, None, &|_, _| ()).unwrap();
+        let seen = judge(&case.memory(), &quiet, None, &|_, _| true).unwrap();
         let new = case.releases.len() - 1;
         let (before, after) = (case.known(&(0..new).collect::<Vec<_>>()), case.known(&(0..=new).collect::<Vec<_>>()));
         let alone = case.known(&[new]);

@@ -1,10 +1,11 @@
-//! Maximum entropy against the examples of the literature, the form of the optimum and a slow independent solver.
+//! Maximum entropy against the examples of the literature, the form of the optimum and a slow
+//! independent solver.
 
 use super::naive;
 use scumble::inference::{Beliefs, Evidence, Located, NoBelief, WORK, maximum_entropy};
 
 fn solve(evidence: &Evidence, possible: &[bool]) -> Beliefs {
-    maximum_entropy(evidence, possible, WORK, &|_, _| ()).expect("there is a belief")
+    maximum_entropy(evidence, possible, WORK, &|_, _| true).expect("there is a belief")
 }
 
 /// Outcomes that occur in a world.
@@ -57,11 +58,17 @@ fn figure_1_to_nine_digits() {
 
 #[test]
 fn one_release_of_figure_1() {
-    let first: [(&[u32], &str); 4] =
-        [(&[1, 2, 3, 4], "DFFP"), (&[5, 6, 7], "DFP"), (&[8, 9, 10], "FHL"), (&[11, 12, 13], "PDH")];
+    let first: [(&[u32], &str); 4] = [
+        (&[1, 2, 3, 4], "DFFP"),
+        (&[5, 6, 7], "DFP"),
+        (&[8, 9, 10], "FHL"),
+        (&[11, 12, 13], "PDH"),
+    ];
     let second: [(&[u32], &str); 4] =
         [(&[1, 2, 12], "DFP"), (&[3, 4, 11], "DFP"), (&[5, 8, 9], "FHP"), (&[6, 7, 10], "FHP")];
-    for (people, release, variables, entropy) in [(13, first, 39, 14.046393681), (12, second, 36, 13.183347464)] {
+    for (people, release, variables, entropy) in
+        [(13, first, 39, 14.046393681), (12, second, 36, 13.183347464)]
+    {
         let evidence = naive::releases(people, &[&release]);
         assert_eq!(evidence.outcomes().len(), variables);
         let beliefs = solve(&evidence, &vec![true; variables]);
@@ -84,8 +91,10 @@ fn not_bayesian() {
 #[test]
 fn one_release_says_count_by_size() {
     let groups = vec![vec![vec![(0, 3), (1, 1), (2, 6)], vec![(1, 2), (2, 2)]]];
-    let evidence =
-        Evidence::new(&groups, [(10, vec![Located::at(0)]), (1, vec![Located::at(1)]), (3, vec![Located::at(1)])]);
+    let evidence = Evidence::new(
+        &groups,
+        [(10, vec![Located::at(0)]), (1, vec![Located::at(1)]), (3, vec![Located::at(1)])],
+    );
     let beliefs = solve(&evidence, &[true; 7]);
     let expected = [0.3, 0.1, 0.6, 0.5, 0.5, 0.5, 0.5];
     assert!(beliefs.probability.iter().zip(expected).all(|(p, e)| near(*p, e, 1e-12)));
@@ -100,26 +109,36 @@ fn one_release_says_count_by_size() {
 
 #[test]
 fn contradictions_are_proven() {
-    // Two people, one in each release's only a; the releases disagree on how often a occurs among the same people.
+    // Two people, one in each release's only a; the releases disagree on how often a occurs among
+    // the same people.
     let evidence = naive::releases(3, &[&[(&[1, 2, 3], "aab")], &[(&[1, 2, 3], "abb")]]);
-    let Err(NoBelief { facts }) = maximum_entropy(&evidence, &vec![true; evidence.outcomes().len()], WORK, &|_, _| ())
+    let Err(NoBelief { facts }) =
+        maximum_entropy(&evidence, &vec![true; evidence.outcomes().len()], WORK, &|_, _| true)
     else {
         panic!("no world")
     };
     assert!(!facts.is_empty());
 }
 
-/// The optimum meets every fact, and its probabilities are products of factors of the facts; a fact that leaves room has
-/// the factor one, and a factor above one is for a lower bound.
+/// The optimum meets every fact, and its probabilities are products of factors of the facts; a fact
+/// that leaves room has the factor one, and a factor above one is for a lower bound.
 fn assert_optimal(evidence: &Evidence, possible: &[bool], beliefs: &Beliefs) {
     let mut counts = vec![0.0; evidence.facts().len()];
     for kind in 0..evidence.kinds().len() as u32 {
-        let outcomes =
-            || evidence.outcomes_of(kind).filter(|&o| possible[o as usize] && beliefs.probability[o as usize] > 0.0);
+        let outcomes = || {
+            evidence
+                .outcomes_of(kind)
+                .filter(|&o| possible[o as usize] && beliefs.probability[o as usize] > 0.0)
+        };
         let people = f64::from(evidence.kinds()[kind as usize].people);
-        assert!(near(evidence.outcomes_of(kind).map(|o| beliefs.probability[o as usize]).sum(), 1.0, 1e-12));
+        assert!(near(
+            evidence.outcomes_of(kind).map(|o| beliefs.probability[o as usize]).sum(),
+            1.0,
+            1e-12
+        ));
         let rest = |o: u32| {
-            let factors: f64 = evidence.facts_of(o).iter().map(|&f| beliefs.multiplier[f as usize]).sum();
+            let factors: f64 =
+                evidence.facts_of(o).iter().map(|&f| beliefs.multiplier[f as usize]).sum();
             beliefs.probability[o as usize].ln() - factors
         };
         if outcomes().count() > 1 {
@@ -148,7 +167,11 @@ fn by_scaling(evidence: &Evidence, possible: &[bool]) -> Vec<f64> {
     let kind_of = evidence.kind_of();
     let people = |o: usize| f64::from(evidence.kinds()[kind_of[o] as usize].people);
     let counted: Vec<Vec<usize>> = (0..evidence.facts().len() as u32)
-        .map(|f| (0..p.len()).filter(|&o| possible[o] && evidence.facts_of(o as u32).contains(&f)).collect())
+        .map(|f| {
+            (0..p.len())
+                .filter(|&o| possible[o] && evidence.facts_of(o as u32).contains(&f))
+                .collect()
+        })
         .collect();
     for _ in 0..20_000 {
         let mut change = 0.0f64;
@@ -157,7 +180,10 @@ fn by_scaling(evidence: &Evidence, possible: &[bool]) -> Vec<f64> {
             if count == 0.0 {
                 continue;
             }
-            let (up, down) = (factor[f] + (fact.low as f64 / count).ln(), factor[f] + (fact.high as f64 / count).ln());
+            let (up, down) = (
+                factor[f] + (fact.low as f64 / count).ln(),
+                factor[f] + (fact.high as f64 / count).ln(),
+            );
             let next = if fact.low == fact.high || up > 0.0 { up } else { down.min(0.0) };
             counted[f].iter().for_each(|&o| p[o] *= (next - factor[f]).exp());
             change = change.max((next - factor[f]).abs());
@@ -180,13 +206,17 @@ fn random_evidence_has_the_form_of_the_optimum_and_equals_scaling() {
     for seed in 0..3000 {
         let evidence = naive::random(seed);
         let possible = possible(&evidence);
-        let beliefs = maximum_entropy(&evidence, &possible, WORK, &|_, _| ());
+        let beliefs = maximum_entropy(&evidence, &possible, WORK, &|_, _| true);
         let beliefs = beliefs.unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
         assert!(beliefs.violation < 1e-9 && beliefs.excluded.is_empty(), "seed {seed}");
         assert!(beliefs.unsettled.is_empty(), "seed {seed}");
         assert_optimal(&evidence, &possible, &beliefs);
         for (o, slow) in by_scaling(&evidence, &possible).into_iter().enumerate() {
-            assert!(near(beliefs.probability[o], slow, 1e-6), "seed {seed}: {} {slow}", beliefs.probability[o]);
+            assert!(
+                near(beliefs.probability[o], slow, 1e-6),
+                "seed {seed}: {} {slow}",
+                beliefs.probability[o]
+            );
         }
     }
 }
@@ -197,7 +227,7 @@ fn what_is_impossible_is_found_and_proven_or_named() {
     for seed in 0..3000 {
         let evidence = naive::random(seed);
         let integral = possible(&evidence);
-        match maximum_entropy(&evidence, &vec![true; integral.len()], WORK, &|_, _| ()) {
+        match maximum_entropy(&evidence, &vec![true; integral.len()], WORK, &|_, _| true) {
             Ok(beliefs) if beliefs.unsettled.is_empty() => {
                 assert!(beliefs.excluded.iter().all(|&o| !integral[o as usize]), "seed {seed}");
                 assert_optimal(&evidence, &vec![true; integral.len()], &beliefs);
@@ -224,7 +254,10 @@ fn crossing(people: u32) -> Evidence {
             Err(at) => group.insert(at, (value(p), 1)),
         }
     }
-    Evidence::new(&groups, (0..people).map(|p| (1, (0..2).map(|r| Located::at(place(p, r))).collect())))
+    Evidence::new(
+        &groups,
+        (0..people).map(|p| (1, (0..2).map(|r| Located::at(place(p, r))).collect())),
+    )
 }
 
 #[test]
@@ -234,16 +267,20 @@ fn little_work_gives_a_belief_that_is_said_not_to_have_settled() {
     let outcomes = possible.len() as u64;
     let mut last = f64::INFINITY;
     for passes in [20, 60, 200, 20_000] {
-        let beliefs = maximum_entropy(&evidence, &possible, passes * outcomes, &|_, _| ()).expect("there is a world");
-        let sums =
-            (0..evidence.kinds().len() as u32).map(|kind| beliefs.values(&evidence, kind).map(|(_, p)| p).sum::<f64>());
-        assert!(sums.into_iter().all(|sum| near(sum, 1.0, 1e-9)), "probabilities of everybody, settled or not");
+        let beliefs = maximum_entropy(&evidence, &possible, passes * outcomes, &|_, _| true)
+            .expect("there is a world");
+        let sums = (0..evidence.kinds().len() as u32)
+            .map(|kind| beliefs.values(&evidence, kind).map(|(_, p)| p).sum::<f64>());
+        assert!(
+            sums.into_iter().all(|sum| near(sum, 1.0, 1e-9)),
+            "probabilities of everybody, settled or not"
+        );
         let settled = beliefs.unsettled.is_empty();
         // Work decides, and the violation says by how much: nothing is called settled that is not.
         assert!(settled == (beliefs.violation < 1e-4), "{passes} passes: {}", beliefs.violation);
         last = beliefs.violation;
         assert_eq!(
-            maximum_entropy(&evidence, &possible, passes * outcomes, &|_, _| ()),
+            maximum_entropy(&evidence, &possible, passes * outcomes, &|_, _| true),
             Ok(beliefs),
             "by work, not time"
         );
@@ -258,7 +295,7 @@ fn the_same_for_any_number_of_threads() {
     let possible = vec![true; evidence.outcomes().len()];
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        pool.install(|| maximum_entropy(&evidence, &possible, WORK, &|_, _| ()))
+        pool.install(|| maximum_entropy(&evidence, &possible, WORK, &|_, _| true))
     };
     assert!(evidence.outcomes().len() > 10_000);
     assert_eq!(with(1), with(3));

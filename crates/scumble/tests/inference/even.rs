@@ -8,8 +8,8 @@ use scumble::inference::{Evidence, Located, WORK, forced, infer};
 
 const VALUES: u32 = 4;
 
-/// Releases of windows of people in groups that have every value once; who has which value; and whether one group of the
-/// last release has one value twice.
+/// Releases of windows of people in groups that have every value once; who has which value; and
+/// whether one group of the last release has one value twice.
 fn invariant(releases: u32, people: u32, spoilt: bool) -> (Evidence, Vec<u32>) {
     let mut rng = ChaCha8Rng::seed_from_u64(u64::from(releases));
     let truth: Vec<u32> = (0..people).map(|p| p % VALUES).collect();
@@ -41,7 +41,9 @@ fn invariant(releases: u32, people: u32, spoilt: bool) -> (Evidence, Vec<u32>) {
 fn is_world(evidence: &Evidence, values: &[u32]) -> bool {
     let mut counts = vec![0u64; evidence.facts().len()];
     for (kind, &value) in (0u32..).zip(values) {
-        let Some(outcome) = evidence.outcomes_of(kind).find(|&o| evidence.outcomes()[o as usize].value == value) else {
+        let Some(outcome) =
+            evidence.outcomes_of(kind).find(|&o| evidence.outcomes()[o as usize].value == value)
+        else {
             return evidence.outcomes_of(kind).all(|o| evidence.facts_of(o).is_empty());
         };
         evidence.facts_of(outcome).iter().for_each(|&f| counts[f as usize] += 1);
@@ -57,10 +59,14 @@ fn everybody_may_have_every_value_after_any_number_of_releases() {
             let turned: Vec<u32> = truth.iter().map(|v| (v + turn) % VALUES).collect();
             assert!(is_world(&evidence, &turned), "values are alike");
         }
-        let found = infer(&evidence, WORK, &|_, _| ()).expect("there is a world");
+        let found = infer(&evidence, WORK, &|_, _| true).expect("there is a world");
         assert!(found.forced.undecided.is_empty() && found.forced.possible.iter().all(|&p| p));
-        let shares =
-            worlds(&evidence, &found.forced.possible, &Options { budget: 0, ..Options::default() }, &|_, _| true);
+        let shares = worlds(
+            &evidence,
+            &found.forced.possible,
+            &Options { budget: 0, ..Options::default() },
+            &|_, _| true,
+        );
         let shares = shares.expect("there is a world");
         assert_eq!((shares.exact, shares.unknown), (evidence.people(), 0));
         for kind in 0..evidence.kinds().len() as u32 {
@@ -81,8 +87,13 @@ fn one_uneven_group_is_enough_to_look_closer() {
         assert!(is_world(&evidence, &truth));
         assert!(!is_world(&evidence, &truth.iter().map(|v| (v + 1) % VALUES).collect::<Vec<_>>()));
         let found = forced(&evidence).expect("there is a world");
-        let lacking = |k: u32| evidence.outcomes_of(k).all(|o| evidence.outcomes()[o as usize].value != 0);
-        assert_eq!((0..evidence.kinds().len() as u32).filter(|&k| lacking(k)).count() as u32 - absent(&evidence), 3);
+        let lacking =
+            |k: u32| evidence.outcomes_of(k).all(|o| evidence.outcomes()[o as usize].value != 0);
+        assert_eq!(
+            (0..evidence.kinds().len() as u32).filter(|&k| lacking(k)).count() as u32
+                - absent(&evidence),
+            3
+        );
         let large = releases > 1;
         assert_eq!(found.undecided.is_empty(), !large, "nobody took it for even");
     }

@@ -25,8 +25,8 @@ impl Small {
     }
 }
 
-/// Gauss–Jordan on [A | b] with pivots in the given columns. The pivot row of each column, and whether what is left of b
-/// in rows without pivot is nothing.
+/// Gauss–Jordan on [A | b] with pivots in the given columns. The pivot row of each column, and
+/// whether what is left of b in rows without pivot is nothing.
 fn eliminate(rows: &mut [Vec<Small>], columns: &[usize]) -> (Vec<Option<usize>>, bool) {
     let mut used = vec![false; rows.len()];
     let mut pivots = Vec::new();
@@ -45,11 +45,13 @@ fn eliminate(rows: &mut [Vec<Small>], columns: &[usize]) -> (Vec<Option<usize>>,
             }
         }
     }
-    let consistent = (0..rows.len()).filter(|&r| !used[r]).all(|r| rows[r].last().expect("b").0 == 0);
+    let consistent =
+        (0..rows.len()).filter(|&r| !used[r]).all(|r| rows[r].last().expect("b").0 == 0);
     (pivots, consistent)
 }
 
-/// The most and the fewest people with these outcomes over all corners of {x ≥ 0 : people, facts}, if not too many.
+/// The most and the fewest people with these outcomes over all corners of {x ≥ 0 : people, facts},
+/// if not too many.
 fn corners(evidence: &Evidence, facts: &[u32], outcomes: &[u32]) -> Option<Option<(Small, Small)>> {
     let n = evidence.outcomes().len();
     let slacks = 2 * facts.len();
@@ -60,12 +62,21 @@ fn corners(evidence: &Evidence, facts: &[u32], outcomes: &[u32]) -> Option<Optio
     };
     let mut rows = Vec::new();
     for (k, kind) in (0..).zip(evidence.kinds()) {
-        rows.push(row(&|c| i128::from(evidence.outcomes_of(k).contains(&(c as u32))), kind.people.into()));
+        rows.push(row(
+            &|c| i128::from(evidence.outcomes_of(k).contains(&(c as u32))),
+            kind.people.into(),
+        ));
     }
     for (i, &f) in facts.iter().enumerate() {
         let counts = |c: usize| i128::from(c < n && evidence.facts_of(c as u32).contains(&f));
-        rows.push(row(&|c| counts(c) + i128::from(c == n + 2 * i), evidence.facts()[f as usize].high));
-        rows.push(row(&|c| counts(c) - i128::from(c == n + 2 * i + 1), evidence.facts()[f as usize].low));
+        rows.push(row(
+            &|c| counts(c) + i128::from(c == n + 2 * i),
+            evidence.facts()[f as usize].high,
+        ));
+        rows.push(row(
+            &|c| counts(c) - i128::from(c == n + 2 * i + 1),
+            evidence.facts()[f as usize].low,
+        ));
     }
     let all: Vec<usize> = (0..n + slacks).collect();
     let (pivots, consistent) = eliminate(&mut rows, &all);
@@ -73,7 +84,8 @@ fn corners(evidence: &Evidence, facts: &[u32], outcomes: &[u32]) -> Option<Optio
         return Some(None);
     }
     let rank = pivots.iter().flatten().count();
-    let ways = (0..rank).fold(1u128, |w, i| w.saturating_mul((all.len() - i) as u128) / (i as u128 + 1));
+    let ways =
+        (0..rank).fold(1u128, |w, i| w.saturating_mul((all.len() - i) as u128) / (i as u128 + 1));
     if ways > 1_000 {
         return None;
     }
@@ -84,21 +96,26 @@ fn corners(evidence: &Evidence, facts: &[u32], outcomes: &[u32]) -> Option<Optio
         let (pivots, _) = eliminate(&mut rows, &choice);
         let value = |p: &Option<usize>| p.map(|r| *rows[r].last().expect("b"));
         if pivots.iter().all(|p| value(p).is_some_and(|v| v.0 >= 0)) {
-            let asked = choice.iter().zip(&pivots).filter(|(c, _)| outcomes.contains(&(**c as u32)));
-            let sum = asked.filter_map(|(_, p)| value(p)).fold(Small(0, 1), |s, v| s.minus_product(Small(-1, 1), v));
+            let asked =
+                choice.iter().zip(&pivots).filter(|(c, _)| outcomes.contains(&(**c as u32)));
+            let sum = asked
+                .filter_map(|(_, p)| value(p))
+                .fold(Small(0, 1), |s, v| s.minus_product(Small(-1, 1), v));
             let less = |a: Small, b: Small| a.0 * b.1 < b.0 * a.1;
             best = Some(best.map_or((sum, sum), |(low, high)| {
                 (if less(sum, low) { sum } else { low }, if less(high, sum) { sum } else { high })
             }));
         }
-        let Some(i) = (0..rank).rev().find(|&i| choice[i] < all.len() - rank + i) else { return Some(best) };
+        let Some(i) = (0..rank).rev().find(|&i| choice[i] < all.len() - rank + i) else {
+            return Some(best);
+        };
         choice[i] += 1;
         (i + 1..rank).for_each(|j| choice[j] = choice[j - 1] + 1);
     }
 }
 
 /// More work than small programs take.
-pub fn plenty() -> Effort {
+pub fn plenty() -> Effort<'static> {
     Effort::new(u64::MAX)
 }
 
@@ -142,8 +159,10 @@ fn bounds_are_those_of_all_corners() {
             evidence = rumour(evidence, &mut rng);
         }
         let last = evidence.facts().len() as u32;
-        let facts: Vec<u32> = (0..last).filter(|&f| rng.random_bool(0.4) || f + 1 == last).collect();
-        let outcomes: Vec<u32> = (0..evidence.outcomes().len() as u32).filter(|_| rng.random_bool(0.2)).collect();
+        let facts: Vec<u32> =
+            (0..last).filter(|&f| rng.random_bool(0.4) || f + 1 == last).collect();
+        let outcomes: Vec<u32> =
+            (0..evidence.outcomes().len() as u32).filter(|_| rng.random_bool(0.2)).collect();
         let Some(corners) = corners(&evidence, &facts, &outcomes) else { continue };
         let program = Program::new(&evidence);
         for (upper, solution) in [
@@ -153,16 +172,27 @@ fn bounds_are_those_of_all_corners() {
             match (solution.expect("enough work"), corners) {
                 (Solution::Bound(value, proof), Some((low, high))) => {
                     let exact = if upper { high } else { low };
-                    assert_eq!(value, Fraction::new(exact.0 as u128, exact.1 as u128), "seed {seed}");
+                    assert_eq!(
+                        value,
+                        Fraction::new(exact.0 as u128, exact.1 as u128),
+                        "seed {seed}"
+                    );
                     assert!(proof.verify(&evidence, &outcomes), "seed {seed}");
                     assert_eq!(proof.upper, upper);
                     assert!(proof.facts.iter().all(|m| facts.contains(&m.0)));
-                    assert_eq!(proof.bound(&evidence) * exact.1, &proof.times * exact.0, "seed {seed}");
+                    assert_eq!(
+                        proof.bound(&evidence) * exact.1,
+                        &proof.times * exact.0,
+                        "seed {seed}"
+                    );
                     bounded += 1;
                 }
                 (Solution::Contradiction(proof), None) => {
                     assert!(proof.verify(&evidence, &[]), "seed {seed}");
-                    assert!(proof.times == IBig::ZERO && proof.bound(&evidence) < IBig::ZERO, "seed {seed}");
+                    assert!(
+                        proof.times == IBig::ZERO && proof.bound(&evidence) < IBig::ZERO,
+                        "seed {seed}"
+                    );
                     contradicted += 1;
                 }
                 (solution, corners) => panic!("seed {seed}: {solution:?} {}", corners.is_some()),

@@ -13,12 +13,16 @@ pub fn releases(people: u32, releases: &[&[(&[u32], &str)]]) -> Evidence {
         values.sort_unstable();
         values.chunk_by(|a, b| a == b).map(|v| (v[0], v.len() as u64)).collect::<Vec<_>>()
     };
-    let groups: Groups = releases.iter().map(|r| r.iter().map(|(_, values)| histogram(values)).collect()).collect();
+    let groups: Groups =
+        releases.iter().map(|r| r.iter().map(|(_, values)| histogram(values)).collect()).collect();
     let place = |person: u32, release: &[(&[u32], &str)]| {
         let group = release.iter().position(|(people, _)| people.contains(&person));
         group.map_or_else(Located::absent, |g| Located::at(g as u32))
     };
-    Evidence::new(&groups, (1..=people).map(|p| (1, releases.iter().map(|r| place(p, r)).collect())))
+    Evidence::new(
+        &groups,
+        (1..=people).map(|p| (1, releases.iter().map(|r| place(p, r)).collect())),
+    )
 }
 
 /// Figure 1 of Wang et al.: people 1 … 15 are kinds 0 … 14; values are the letters F, P, D, H, L.
@@ -26,8 +30,18 @@ pub fn figure_1() -> Evidence {
     releases(
         15,
         &[
-            &[(&[1, 2, 3, 4], "DFFP"), (&[5, 6, 7], "DFP"), (&[8, 9, 10], "FHL"), (&[11, 12, 13], "PDH")],
-            &[(&[1, 2, 14], "DFP"), (&[3, 4, 15], "DFP"), (&[5, 8, 11], "FHP"), (&[6, 9, 12], "FHP")],
+            &[
+                (&[1, 2, 3, 4], "DFFP"),
+                (&[5, 6, 7], "DFP"),
+                (&[8, 9, 10], "FHL"),
+                (&[11, 12, 13], "PDH"),
+            ],
+            &[
+                (&[1, 2, 14], "DFP"),
+                (&[3, 4, 15], "DFP"),
+                (&[5, 8, 11], "FHP"),
+                (&[6, 9, 12], "FHP"),
+            ],
         ],
     )
 }
@@ -37,8 +51,8 @@ pub fn not_bayesian() -> Evidence {
     releases(5, &[&[(&[2, 3, 4], "abb"), (&[1, 5], "ab")], &[(&[2, 3, 5], "abb"), (&[1, 4], "ab")]])
 }
 
-/// Random evidence that has a world: a few people in one to three releases, some absent, some hard to locate, some alike,
-/// sometimes with something else known.
+/// Random evidence that has a world: a few people in one to three releases, some absent, some hard
+/// to locate, some alike, sometimes with something else known.
 pub fn random(seed: u64) -> Evidence {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (groups, located, values) = deal_groups(&mut rng);
@@ -54,7 +68,8 @@ pub fn random(seed: u64) -> Evidence {
     if rng.random_bool(0.7) { evidence } else { knowing(evidence, &mut rng, values) }
 }
 
-/// The same people twice: those who are alike together, and everybody apart; and the kind that everybody is of.
+/// The same people twice: those who are alike together, and everybody apart; and the kind that
+/// everybody is of.
 pub fn random_and_told_apart(seed: u64) -> (Evidence, Evidence, Vec<u32>) {
     let (groups, located, _) = deal_groups(&mut ChaCha8Rng::seed_from_u64(seed));
     let mut kinds: Vec<(u32, Vec<Located>)> = Vec::new();
@@ -67,7 +82,11 @@ pub fn random_and_told_apart(seed: u64) -> (Evidence, Evidence, Vec<u32>) {
         kinds[kind].0 += 1;
         kind_of.push(kind as u32);
     }
-    (Evidence::new(&groups, kinds), Evidence::new(&groups, located.into_iter().map(|l| (1, l))), kind_of)
+    (
+        Evidence::new(&groups, kinds),
+        Evidence::new(&groups, located.into_iter().map(|l| (1, l))),
+        kind_of,
+    )
 }
 
 /// Groups of releases, where everybody is, and the number of values.
@@ -118,9 +137,12 @@ fn histogram(mut values: Vec<u32>) -> Vec<(u32, u64)> {
 fn knowing(evidence: Evidence, rng: &mut impl Rng, values: u32) -> Evidence {
     let worlds = worlds(&evidence);
     let Some(world) = worlds.get(rng.random_range(0..worlds.len().max(1))) else { return evidence };
-    let kinds: Vec<u32> = (0..evidence.kinds().len() as u32).filter(|_| rng.random_bool(0.5)).collect();
+    let kinds: Vec<u32> =
+        (0..evidence.kinds().len() as u32).filter(|_| rng.random_bool(0.5)).collect();
     let about: Vec<u32> = (0..values).filter(|_| rng.random_bool(0.5)).collect();
-    let counts = |o: usize| kinds.contains(&evidence.kind_of()[o]) && about.contains(&evidence.outcomes()[o].value);
+    let counts = |o: usize| {
+        kinds.contains(&evidence.kind_of()[o]) && about.contains(&evidence.outcomes()[o].value)
+    };
     let people = (0..world.len()).filter(|&o| counts(o)).map(|o| u64::from(world[o])).sum::<u64>();
     let low = people.saturating_sub(rng.random_range(0..=1));
     let high = people + rng.random_range(0..=1);
@@ -135,11 +157,20 @@ pub fn worlds(evidence: &Evidence) -> Vec<World> {
     let mut found = Vec::new();
     let mut counts = vec![0u64; evidence.facts().len()];
     let mut world = vec![0u32; evidence.outcomes().len()];
-    deal(evidence, 0, 0, evidence.kinds().first().map_or(0, |k| k.people), &mut counts, &mut world, &mut found);
+    deal(
+        evidence,
+        0,
+        0,
+        evidence.kinds().first().map_or(0, |k| k.people),
+        &mut counts,
+        &mut world,
+        &mut found,
+    );
     found
 }
 
-/// Deals the outcomes of a kind from `at` on to its last `left` people, then those of the next kinds.
+/// Deals the outcomes of a kind from `at` on to its last `left` people, then those of the next
+/// kinds.
 fn deal(
     evidence: &Evidence,
     kind: usize,
@@ -167,7 +198,11 @@ fn deal(
     for n in 0..=left {
         world[at] = n;
         evidence.facts_of(at as u32).iter().for_each(|&f| counts[f as usize] += u64::from(n));
-        if evidence.facts_of(at as u32).iter().all(|&f| counts[f as usize] <= evidence.facts()[f as usize].high) {
+        if evidence
+            .facts_of(at as u32)
+            .iter()
+            .all(|&f| counts[f as usize] <= evidence.facts()[f as usize].high)
+        {
             deal(evidence, kind, at + 1, left - n, counts, world, found);
         }
         evidence.facts_of(at as u32).iter().for_each(|&f| counts[f as usize] -= u64::from(n));

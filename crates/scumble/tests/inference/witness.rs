@@ -1,4 +1,5 @@
-//! Witnesses against enumeration: their facts alone are enough, none can be spared, and what is true has one.
+//! Witnesses against enumeration: their facts alone are enough, none can be spared, and what is
+//! true has one.
 
 use super::lp::{plenty, rumour};
 use super::naive;
@@ -8,21 +9,26 @@ use rand_chacha::ChaCha8Rng;
 use scumble::exact::Ratio;
 use scumble::inference::lp::{Program, Solution};
 use scumble::inference::sentences::Names;
-use scumble::inference::witness::{Claim, Conclusion, Explainer, Proof, Unexplained, Witness, verify};
+use scumble::inference::witness::{
+    Claim, Conclusion, Explainer, Proof, Unexplained, Witness, verify,
+};
 use scumble::inference::{Evidence, Known, Located, Source};
 
 /// Whether a world meets these facts, whatever the others say, and does not have the claim.
 fn world_against(evidence: &Evidence, facts: &[u32], conclusion: Conclusion) -> bool {
-    let touched = |k: &u32| evidence.outcomes_of(*k).any(|o| evidence.facts_of(o).iter().any(|f| facts.contains(f)));
+    let touched = |k: &u32| {
+        evidence.outcomes_of(*k).any(|o| evidence.facts_of(o).iter().any(|f| facts.contains(f)))
+    };
     let about = |k: &u32| matches!(conclusion, Conclusion::About { kind, .. } if kind == *k);
     let all = 0..evidence.kinds().len() as u32;
-    let kinds: Vec<u32> = all.filter(|k| touched(k) || about(k) || evidence.outcomes_of(*k).is_empty()).collect();
+    let kinds: Vec<u32> =
+        all.filter(|k| touched(k) || about(k) || evidence.outcomes_of(*k).is_empty()).collect();
     let mut counts = vec![0; evidence.facts().len()];
     deal(evidence, facts, conclusion, &kinds, None, &mut counts, 0)
 }
 
-/// Deals outcomes to the people who are left of the first kind, from an outcome on, and to the other kinds; `with` people
-/// have the value of the claim.
+/// Deals outcomes to the people who are left of the first kind, from an outcome on, and to the
+/// other kinds; `with` people have the value of the claim.
 fn deal(
     evidence: &Evidence,
     facts: &[u32],
@@ -44,7 +50,8 @@ fn deal(
                 Conclusion::NoWorld => true,
             };
     };
-    let (outcome, left) = at.unwrap_or((evidence.outcomes_of(kind).start, evidence.kinds()[kind as usize].people));
+    let (outcome, left) =
+        at.unwrap_or((evidence.outcomes_of(kind).start, evidence.kinds()[kind as usize].people));
     if left == 0 {
         return deal(evidence, facts, conclusion, &kinds[1..], None, counts, with);
     }
@@ -56,11 +63,20 @@ fn deal(
     (0..=left).any(|n| {
         let counted = evidence.facts_of(outcome);
         counted.iter().for_each(|&f| counts[f as usize] += u64::from(n));
-        let fits =
-            counted.iter().all(|f| !facts.contains(f) || counts[*f as usize] <= evidence.facts()[*f as usize].high);
+        let fits = counted.iter().all(|f| {
+            !facts.contains(f) || counts[*f as usize] <= evidence.facts()[*f as usize].high
+        });
         let more = if asked { n } else { 0 };
-        let found =
-            fits && deal(evidence, facts, conclusion, kinds, Some((outcome + 1, left - n)), counts, with + more);
+        let found = fits
+            && deal(
+                evidence,
+                facts,
+                conclusion,
+                kinds,
+                Some((outcome + 1, left - n)),
+                counts,
+                with + more,
+            );
         evidence.facts_of(outcome).iter().for_each(|&f| counts[f as usize] -= u64::from(n));
         found
     })
@@ -114,10 +130,14 @@ fn what_is_forced_has_a_witness_and_nothing_else_has() {
         for (kind, people) in (0..).zip(evidence.kinds().iter().map(|k| k.people)) {
             for value in 0..4 {
                 let has = |o: &u32| evidence.outcomes()[*o as usize].value == value;
-                let with = |w: &Vec<u32>| evidence.outcomes_of(kind).filter(has).map(|o| w[o as usize]).sum::<u32>();
+                let with = |w: &Vec<u32>| {
+                    evidence.outcomes_of(kind).filter(has).map(|o| w[o as usize]).sum::<u32>()
+                };
                 let impossible = worlds.iter().all(|w| with(w) == 0);
                 let certain = worlds.iter().all(|w| with(w) == people);
-                for (claim, holds) in [(Claim::Impossible(value), impossible), (Claim::Certain(value), certain)] {
+                for (claim, holds) in
+                    [(Claim::Impossible(value), impossible), (Claim::Certain(value), certain)]
+                {
                     let what = format!("seed {seed}, kind {kind}, {claim:?}");
                     match explainer.why(kind, claim, None) {
                         Ok(witness) => {
@@ -131,16 +151,21 @@ fn what_is_forced_has_a_witness_and_nothing_else_has() {
                             not_smallest += i32::from(!witness.smallest);
                             most = most.max(witness.facts.len());
                         }
-                        Err(why) => assert!(!holds && why == Unexplained::Untrue, "{what}: {why:?}"),
+                        Err(why) => {
+                            assert!(!holds && why == Unexplained::Untrue, "{what}: {why:?}")
+                        }
                     }
                 }
             }
         }
     }
-    println!("{sums} sums, {tried} by trying, {not_smallest} not known to be smallest, at most {most} facts");
+    println!(
+        "{sums} sums, {tried} by trying, {not_smallest} not known to be smallest, at most {most} facts"
+    );
 }
 
-/// What a belief may give one person alone: the bounds of the same evidence with everybody told apart.
+/// What a belief may give one person alone: the bounds of the same evidence with everybody told
+/// apart.
 #[test]
 fn bounds_hold_for_each_of_people_who_are_alike_and_are_tight() {
     let mut of_several = 0;
@@ -149,18 +174,25 @@ fn bounds_hold_for_each_of_people_who_are_alike_and_are_tight() {
         let facts: Vec<u32> = (0..apart.facts().len() as u32).collect();
         let (program, explainer) = (Program::new(&apart), Explainer::new(&evidence));
         for (person, &kind) in (0..).zip(&kind_of) {
-            let mut values: Vec<u32> = apart.outcomes_of(person).map(|o| apart.outcomes()[o as usize].value).collect();
+            let mut values: Vec<u32> =
+                apart.outcomes_of(person).map(|o| apart.outcomes()[o as usize].value).collect();
             values.dedup();
             for value in values {
                 let has = |o: &u32| apart.outcomes()[*o as usize].value == value;
                 let outcomes: Vec<u32> = apart.outcomes_of(person).filter(has).collect();
                 let least = program.minimum(&facts, &outcomes, &plenty());
                 let most = program.maximum(&facts, &outcomes, &plenty());
-                let (Some(Solution::Bound(least, _)), Some(Solution::Bound(most, _))) = (least, most) else {
+                let (Some(Solution::Bound(least, _)), Some(Solution::Bound(most, _))) =
+                    (least, most)
+                else {
                     panic!("seed {seed}: there is a world")
                 };
                 let (least, most) = (least.ratio().expect("small"), most.ratio().expect("small"));
-                assert_eq!(explainer.bounds(kind, value), Some((least, most)), "seed {seed}: {value} of {person}");
+                assert_eq!(
+                    explainer.bounds(kind, value),
+                    Some((least, most)),
+                    "seed {seed}: {value} of {person}"
+                );
                 of_several += u32::from(evidence.kinds()[kind as usize].people > 1);
                 assert_claims(&evidence, &explainer, kind, (value, least, most), seed);
             }
@@ -207,10 +239,15 @@ fn the_work_of_a_witness_is_limited() {
             for kind in 0..evidence.kinds().len() as u32 {
                 for value in 0..4 {
                     let has = |o: &u32| evidence.outcomes()[*o as usize].value == value;
-                    let has = |w: &Vec<u32>| evidence.outcomes_of(kind).filter(has).any(|o| w[o as usize] > 0);
+                    let has = |w: &Vec<u32>| {
+                        evidence.outcomes_of(kind).filter(has).any(|o| w[o as usize] > 0)
+                    };
                     match explainer.why(kind, Claim::Impossible(value), None) {
                         Ok(witness) => {
-                            assert!(verify(&evidence, &witness) && !worlds.iter().any(has), "seed {seed}");
+                            assert!(
+                                verify(&evidence, &witness) && !worlds.iter().any(has),
+                                "seed {seed}"
+                            );
                             found += 1;
                         }
                         Err(Unexplained::Untrue) => assert!(worlds.iter().any(has), "seed {seed}"),
@@ -297,7 +334,11 @@ fn figure_1(person: u32, claim: Claim) -> (Vec<(Source, i32)>, bool, Vec<String>
     let Proof::Combination(sum) = &witness.proof else { panic!("a sum") };
     assert!(sum.kinds.is_empty() && sum.times == IBig::ONE);
     let multiple = |n: &IBig| i32::try_from(n.clone()).expect("small");
-    let facts = sum.facts.iter().map(|(f, n)| (evidence.facts()[*f as usize].source, multiple(n))).collect();
+    let facts = sum
+        .facts
+        .iter()
+        .map(|(f, n)| (evidence.facts()[*f as usize].source, multiple(n)))
+        .collect();
     (facts, witness.smallest, explainer.sentences(&witness, &figure_1_names()))
 }
 
@@ -308,7 +349,8 @@ fn fact(release: u32, group: u32, value: char) -> Source {
 /// G4.2.
 #[test]
 fn fourteen_and_fifteen_have_no_flu() {
-    for (person, neither) in [(14, "neither 14 nor 15 has Flu"), (15, "neither 14 nor 15 has Flu")] {
+    for (person, neither) in [(14, "neither 14 nor 15 has Flu"), (15, "neither 14 nor 15 has Flu")]
+    {
         let (facts, smallest, sentences) = figure_1(person, Claim::Impossible('F'.into()));
         assert_eq!(facts, [(fact(1, 1, 'F'), -1), (fact(2, 1, 'F'), 1), (fact(2, 2, 'F'), 1)]);
         assert!(smallest);
@@ -318,7 +360,9 @@ fn fourteen_and_fifteen_have_no_flu() {
                 "Flu occurs twice among 1, 2, 3, 4 (release 1, group 1).".to_owned(),
                 "Flu occurs once among 1, 2, 14 (release 2, group 1).".to_owned(),
                 "Flu occurs once among 3, 4, 15 (release 2, group 2).".to_owned(),
-                format!("So the two with Flu in these groups of release 2 are among 1, 2, 3, 4: {neither}."),
+                format!(
+                    "So the two with Flu in these groups of release 2 are among 1, 2, 3, 4: {neither}."
+                ),
             ]
         );
     }
@@ -327,9 +371,11 @@ fn fourteen_and_fifteen_have_no_flu() {
 /// G4.2.
 #[test]
 fn seven_ten_and_thirteen_are_certain() {
-    for (person, value, name, group, others) in
-        [(10, 'L', "Lung cancer", 3, [8, 9]), (7, 'D', "Diabetes", 2, [5, 6]), (13, 'D', "Diabetes", 4, [11, 12])]
-    {
+    for (person, value, name, group, others) in [
+        (10, 'L', "Lung cancer", 3, [8, 9]),
+        (7, 'D', "Diabetes", 2, [5, 6]),
+        (13, 'D', "Diabetes", 4, [11, 12]),
+    ] {
         let (facts, smallest, sentences) = figure_1(person, Claim::Certain(value.into()));
         assert_eq!(facts, [(fact(1, group, value), 1)]);
         assert!(smallest);
@@ -338,8 +384,12 @@ fn seven_ten_and_thirteen_are_certain() {
             sentences,
             [
                 format!("{name} occurs once among {a}, {b}, {person} (release 1, group {group})."),
-                format!("{a} does not have {name}: there is none in release 2, group 3, where {a} is."),
-                format!("{b} does not have {name}: there is none in release 2, group 4, where {b} is."),
+                format!(
+                    "{a} does not have {name}: there is none in release 2, group 3, where {a} is."
+                ),
+                format!(
+                    "{b} does not have {name}: there is none in release 2, group 4, where {b} is."
+                ),
                 format!("So {person} has {name}."),
             ]
         );
@@ -363,7 +413,9 @@ fn what_a_group_lacks_needs_no_fact() {
 fn candidates_are_tried_first() {
     let evidence = naive::figure_1();
     let all: Vec<u32> = (0..evidence.facts().len() as u32).collect();
-    let witness = Explainer::new(&evidence).why(13, Claim::Impossible('F'.into()), Some(&all)).expect("it follows");
+    let witness = Explainer::new(&evidence)
+        .why(13, Claim::Impossible('F'.into()), Some(&all))
+        .expect("it follows");
     assert_eq!(witness.facts.len(), 3);
 }
 
@@ -376,7 +428,10 @@ fn contradictions_in_words() {
         explainer.sentences(&witness, &names)
     };
     // More of a value among some people than among them and others.
-    let evidence = naive::releases(5, &[&[(&[1, 2, 3, 4], "FFFP"), (&[5], "P")], &[(&[1, 2, 3, 4, 5], "FFPPP")]]);
+    let evidence = naive::releases(
+        5,
+        &[&[(&[1, 2, 3, 4], "FFFP"), (&[5], "P")], &[(&[1, 2, 3, 4, 5], "FFPPP")]],
+    );
     let names = Paper(vec![vec![vec![1, 2, 3, 4], vec![5]], vec![vec![1, 2, 3, 4, 5]]]);
     assert_eq!(
         said(&evidence, names),
@@ -390,7 +445,10 @@ fn contradictions_in_words() {
     let evidence = naive::releases(3, &[&[(&[1, 2], "FP"), (&[3], "D")], &[(&[1, 2, 3], "FPP")]]);
     assert_eq!(
         said(&evidence, Paper(vec![vec![vec![1, 2], vec![3]], vec![vec![1, 2, 3]]])),
-        ["No value is in all groups of 3: release 1, group 2 and release 2, group 1.", "These cannot all be true.",]
+        [
+            "No value is in all groups of 3: release 1, group 2 and release 2, group 1.",
+            "These cannot all be true.",
+        ]
     );
     // Something known that is not so.
     let flu = Known { kinds: vec![0, 1], values: vec!['F'.into()], low: 2, high: 2 };

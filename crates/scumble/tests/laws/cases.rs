@@ -9,7 +9,7 @@ use scumble::freeform::{Observability, Specification, attach};
 use scumble::model::{Concern, Model};
 use scumble::register::{Register, RegisterColumn};
 use scumble::table::{Attribute, Table};
-use scumble::taxonomy::{Decimal, Granularity, Intervals, Rule, Taxonomy, Tree, Unit};
+use scumble::taxonomy::{Decimal, Granularity, Intervals, Prefix, Rule, Taxonomy, Tree, Unit};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,15 +32,27 @@ pub fn column(kind: usize) -> Column {
         1 => {
             let widths = ["5", "10"].into_iter().filter_map(decimal).collect();
             plain(
-                exact(Intervals { widths, low: decimal("3"), high: decimal("30"), ..Intervals::default() }),
+                exact(Intervals {
+                    widths,
+                    low: decimal("3"),
+                    high: decimal("30"),
+                    ..Intervals::default()
+                }),
                 &["1", "4", "7", "9", "12", "29", "30"],
             )
         }
         2 => {
-            let days = &["2023-12-31", "2024-01-01", "2024-02-29", "2024-03-01", "2024-05-05", "2025-01-01"];
+            let days = &[
+                "2023-12-31",
+                "2024-01-01",
+                "2024-02-29",
+                "2024-03-01",
+                "2024-05-05",
+                "2025-01-01",
+            ];
             plain(Rule::Dates(vec![Granularity::Day, Granularity::Month, Granularity::Year]), days)
         }
-        3 => plain(Rule::Prefix(vec![]), &["1", "10", "12", "123", "130", "2", "21"]),
+        3 => plain(Rule::Prefix(Prefix::default()), &["1", "10", "12", "123", "130", "2", "21"]),
         4 => plain(Rule::Flat, &["red", "green", "blue", "grey"]),
         5 => plain(Rule::Nested(tree()), &["Engineer", "Lawyer", "Writer", "Dancer", "None"]),
         6 => file(true, &["low;few;*", "mid;few;*", "high;many;*", "huge;many;*", "vast;many;*"]),
@@ -48,7 +60,8 @@ pub fn column(kind: usize) -> Column {
     }
 }
 
-/// Numbers whose leaves are the values of the data, as the twins of the metrics count them. Cells are the subject of `labels`.
+/// Numbers whose leaves are the values of the data, as the twins of the metrics count them. Cells
+/// are the subject of `labels`.
 fn exact(intervals: Intervals) -> Rule {
     Rule::Intervals(Intervals { unit: Unit::Exact, ..intervals })
 }
@@ -63,8 +76,13 @@ fn tree() -> Tree {
 
 fn file(ordered: bool, lines: &[&str]) -> Column {
     let rows = lines.iter().map(|line| line.split(';').map(str::to_owned).collect()).collect();
-    let texts: &[&str] = if ordered { &["low", "mid", "high", "huge", "vast"] } else { &["a", "b", "c", "d", "e"] };
-    Column { rule: Rule::File { path: "file.csv".into(), ordered, public: false }, rows: Some(rows), texts }
+    let texts: &[&str] =
+        if ordered { &["low", "mid", "high", "huge", "vast"] } else { &["a", "b", "c", "d", "e"] };
+    Column {
+        rule: Rule::File { path: "file.csv".into(), ordered, public: false },
+        rows: Some(rows),
+        texts,
+    }
 }
 
 /// A table as a reader would make it, and the same before equal rows were collapsed.
@@ -82,7 +100,10 @@ impl std::fmt::Debug for Case {
             writeln!(f, "{}: {:?}", a.name, a.taxonomy.rows())?;
         }
         for record in 0..self.records[0].len() {
-            let texts = attributes.iter().zip(&self.records).map(|(a, codes)| a.taxonomy.leaf(codes[record]));
+            let texts = attributes
+                .iter()
+                .zip(&self.records)
+                .map(|(a, codes)| a.taxonomy.leaf(codes[record]));
             writeln!(f, "{}", texts.collect::<Vec<_>>().join(","))?;
         }
         Ok(())
@@ -94,7 +115,8 @@ impl Case {
         self.table.quasi.iter().chain(&self.table.sensitive)
     }
 
-    /// The case of these columns: kind, whether values may be missing, and the texts of the records by index.
+    /// The case of these columns: kind, whether values may be missing, and the texts of the records
+    /// by index.
     pub fn of(quasi: &[(usize, bool)], sensitive: &[(usize, bool)], records: &[[u8; 6]]) -> Case {
         let (mut attributes, mut codes) = (Vec::new(), Vec::new());
         for (i, &(kind, may_miss)) in quasi.iter().chain(sensitive).enumerate() {
@@ -109,7 +131,8 @@ impl Case {
             distinct.dedup();
             let name = format!("column {i} of kind {kind}");
             let (taxonomy, leaves) =
-                encode(&name, &column.rule, column.rows, &distinct, &["NA".into()]).expect("the columns are right");
+                encode(&name, &column.rule, column.rows, &distinct, &["NA".into()])
+                    .expect("the columns are right");
             let leaf = |t: &&str| leaves[distinct.iter().position(|d| d == t).expect("is there")];
             codes.push(texts.iter().map(leaf).collect());
             let said = if i < quasi.len() { specification(kind, may_miss) } else { None };
@@ -123,7 +146,11 @@ impl Case {
     }
 
     /// Collapsed, with what all sensitive attributes say together as the last of them.
-    fn from_records(quasi: Vec<Attribute>, sensitive: Vec<Attribute>, records: Vec<Vec<u32>>) -> Case {
+    fn from_records(
+        quasi: Vec<Attribute>,
+        sensitive: Vec<Attribute>,
+        records: Vec<Vec<u32>>,
+    ) -> Case {
         let (mut table, _) = Table::collapse(quasi, sensitive, records.clone());
         table.join_sensitive();
         Case { table, records }
@@ -145,13 +172,14 @@ impl Case {
 
     /// The same records in the opposite order.
     pub fn reversed(&self) -> Case {
-        let records: Vec<Vec<u32>> = self.records.iter().map(|c| c.iter().rev().copied().collect()).collect();
+        let records: Vec<Vec<u32>> =
+            self.records.iter().map(|c| c.iter().rev().copied().collect()).collect();
         let sensitive = self.table.sensitive[..records.len() - self.table.quasi.len()].to_vec();
         Case::from_records(self.table.quasi.clone(), sensitive, records)
     }
 
-    /// Whether some cell of an ordered quasi-identifier is missing. A range cannot say "or missing", so such a class
-    /// shows the root, and the laws of disjoint regions do not reach it.
+    /// Whether some cell of an ordered quasi-identifier is missing. A range cannot say "or
+    /// missing", so such a class shows the root, and the laws of disjoint regions do not reach it.
     pub fn misses_ordered(&self) -> bool {
         self.table.quasi.iter().any(|a| a.taxonomy.is_ordered() && a.taxonomy.missing().is_some())
     }
@@ -164,8 +192,11 @@ impl Case {
 /// What is said of the values of a column whose taxonomy is given.
 fn specification(kind: usize, other: bool) -> Option<Specification> {
     let number = |text| Ratio::parse(text).expect("a number");
-    let believed =
-        |belief, alpha| Observability::Believed { belief: number(belief), beliefs: Vec::new(), alpha: number(alpha) };
+    let believed = |belief, alpha| Observability::Believed {
+        belief: number(belief),
+        beliefs: Vec::new(),
+        alpha: number(alpha),
+    };
     let (guarding, observability): (&[&str], _) = match (kind % KINDS, other) {
         (5, false) => (&["Lawyer", "Artist"], Observability::BySensitivity),
         (5, true) => (&["*"], believed("0", "0.5")),
@@ -178,25 +209,28 @@ fn specification(kind: usize, other: bool) -> Option<Specification> {
     Some(Specification { guarding, observability, ..Specification::default() })
 }
 
-/// A column that says for every record which node of the sensitive attribute is to be guarded, or nothing.
+/// A column that says for every record which node of the sensitive attribute is to be guarded, or
+/// nothing.
 fn guard(of: &Taxonomy, records: &[[u8; 6]]) -> (Attribute, Vec<u32>) {
     let wishes: Vec<String> = (0..3)
         .map(|level| of.label(of.at_level(0, level.min(of.levels()))).into_owned())
         .chain([of.label(of.at_level(of.leaves() as u32 / 2, 0)).into_owned(), String::new()])
         .collect();
-    let texts: Vec<&str> = records.iter().map(|r| wishes[usize::from(r[5] ^ r[0]) % 5].as_str()).collect();
+    let texts: Vec<&str> =
+        records.iter().map(|r| wishes[usize::from(r[5] ^ r[0]) % 5].as_str()).collect();
     let mut distinct = texts.clone();
     distinct.sort_unstable();
     distinct.dedup();
     let (guard, leaves) = encode_guard("guard", &distinct, &[]);
-    let codes = texts.iter().map(|t| leaves[distinct.binary_search(t).expect("is there")]).collect();
+    let codes =
+        texts.iter().map(|t| leaves[distinct.binary_search(t).expect("is there")]).collect();
     (guard, codes)
 }
 
 /// The people of the table and some more like them, with what is sensitive.
 fn register(table: &Table) -> Register {
-    let columns =
-        (table.quasi.iter().zip(&table.quasi_codes)).chain(table.sensitive.iter().zip(&table.sensitive_codes));
+    let columns = (table.quasi.iter().zip(&table.quasi_codes))
+        .chain(table.sensitive.iter().zip(&table.sensitive_codes));
     let column = |(a, codes): (&Attribute, &Vec<u32>)| RegisterColumn {
         name: a.name.clone(),
         texts: (0..a.taxonomy.leaves() as u32).map(|c| a.taxonomy.leaf(c).to_owned()).collect(),
@@ -207,7 +241,8 @@ fn register(table: &Table) -> Register {
 }
 
 prop_compose! {
-    /// Up to four quasi-identifiers of any kind, up to two sensitive attributes, up to `most` records.
+    /// Up to four quasi-identifiers of any kind, up to two sensitive attributes, up to `most`
+    /// records.
     pub fn cases(most: usize)(
         quasi in prop::collection::vec((0..KINDS, any::<bool>()), 1..=4),
         sensitive in prop::collection::vec((0..KINDS, any::<bool>()), 1..=2),
@@ -249,18 +284,30 @@ fn text_of(kind: Kind, draw: u32, values: &[String]) -> String {
     }
 }
 
-/// Checked parameters of an entry, drawn by its own list. A register that may be left out sometimes is.
-pub fn parameters(of: &str, list: &'static [Parameter], draws: &[u32], values: &[String]) -> Parameters {
+/// Checked parameters of an entry, drawn by its own list. A register that may be left out sometimes
+/// is.
+pub fn parameters(
+    of: &str,
+    list: &'static [Parameter],
+    draws: &[u32],
+    values: &[String],
+) -> Parameters {
     let text = |p: &Parameter, draw: u32| match (p.kind, p.default) {
         (Kind::Register, Some(default)) if draw.is_multiple_of(3) => default.to_owned(),
         _ => text_of(p.kind, draw, values),
     };
-    let given = list.iter().zip(draws.iter().cycle()).map(|(p, &d)| (p.name.to_owned(), text(p, d)));
+    let given =
+        list.iter().zip(draws.iter().cycle()).map(|(p, &d)| (p.name.to_owned(), text(p, d)));
     Parameters::read(of, list, &given.collect()).expect("drawn by kind")
 }
 
-/// A model with drawn parameters. If it finds their combination impossible, all are drawn as low as may be.
-fn model(entry: &Entry<Box<dyn Model>>, draws: &[u32], values: &[String]) -> (Parameters, Box<dyn Model>) {
+/// A model with drawn parameters. If it finds their combination impossible, all are drawn as low as
+/// may be.
+fn model(
+    entry: &Entry<Box<dyn Model>>,
+    draws: &[u32],
+    values: &[String],
+) -> (Parameters, Box<dyn Model>) {
     let made = |draws: &[u32]| {
         let parameters = parameters(entry.name, entry.parameters, draws, values);
         (entry.build)(&parameters).map(|model| (parameters, model))
@@ -286,7 +333,8 @@ pub fn combinations(list: &'static [Parameter], draws: &[u32]) -> Vec<BTreeMap<S
     all
 }
 
-/// What a requirement is drawn from: which model, its parameters, which sensitive attribute, which columns.
+/// What a requirement is drawn from: which model, its parameters, which sensitive attribute, which
+/// columns.
 pub type Draw = (usize, [u32; 3], usize, u8);
 
 /// Up to three of them.
@@ -303,10 +351,12 @@ pub fn requirements(draws: &[Draw], table: &Table) -> Vec<Requirement> {
 fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Requirement {
     let columns: Vec<usize> = (0..table.quasi.len()).filter(|d| on & (1 << d) != 0).collect();
     let on = (on & 16 != 0 && !columns.is_empty()).then_some(columns);
-    let mut looked_at = (0..table.quasi.len()).filter(|d| on.as_ref().is_none_or(|on| on.contains(d)));
+    let mut looked_at =
+        (0..table.quasi.len()).filter(|d| on.as_ref().is_none_or(|on| on.contains(d)));
     let guards = looked_at.any(|d| table.quasi[d].freeform.as_ref().is_some_and(|v| v.guards()));
     // FF-anonymity needs something to guard.
-    let entry = if MODELS[which].name == "ff-anonymity" && !guards { &MODELS[0] } else { &MODELS[which] };
+    let entry =
+        if MODELS[which].name == "ff-anonymity" && !guards { &MODELS[0] } else { &MODELS[which] };
     let published = table.published_sensitive();
     // The wishes of the guard column are about the first one.
     let guards = entry.parameters.iter().any(|p| matches!(p.kind, Kind::Guard));
@@ -316,7 +366,8 @@ fn requirement(&(which, params, attribute, on): &Draw, table: &Table) -> Require
     required(entry, parameters, model, about, on, table)
 }
 
-/// A model as a requirement about a sensitive attribute, with the people of the table as its register.
+/// A model as a requirement about a sensitive attribute, with the people of the table as its
+/// register.
 pub fn required(
     entry: &Entry<Box<dyn Model>>,
     parameters: Parameters,
@@ -336,7 +387,10 @@ pub fn required(
 
 /// The values of a taxonomy but the missing one.
 pub fn values(of: &Taxonomy) -> Vec<String> {
-    (0..of.leaves() as u32).filter(|&c| Some(c) != of.missing()).map(|c| of.leaf(c).to_owned()).collect()
+    (0..of.leaves() as u32)
+        .filter(|&c| Some(c) != of.missing())
+        .map(|c| of.leaf(c).to_owned())
+        .collect()
 }
 
 /// A model with its name.
@@ -344,8 +398,12 @@ pub fn build(entry: &Entry<Box<dyn Model>>, parameters: &Parameters) -> Box<dyn 
     (entry.build)(parameters).expect("drawn by kind")
 }
 
-/// An algorithm of the catalogue with these parameters, unless it finds their combination impossible.
-pub fn algorithm(entry: &Entry<Box<dyn Algorithm>>, given: &BTreeMap<String, String>) -> Option<Box<dyn Algorithm>> {
+/// An algorithm of the catalogue with these parameters, unless it finds their combination
+/// impossible.
+pub fn algorithm(
+    entry: &Entry<Box<dyn Algorithm>>,
+    given: &BTreeMap<String, String>,
+) -> Option<Box<dyn Algorithm>> {
     let parameters = Parameters::read(entry.name, entry.parameters, given).expect("drawn by kind");
     (entry.build)(&parameters).ok()
 }

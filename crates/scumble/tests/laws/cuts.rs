@@ -18,9 +18,9 @@ type Cut = Vec<Run>;
 
 fn sub_tree() -> impl Iterator<Item = (&'static str, BTreeMap<String, String>)> {
     let score = |word: &str| BTreeMap::from([("score".to_owned(), word.to_owned())]);
-    ["top-down", "bottom-up"]
-        .into_iter()
-        .flat_map(move |name| ["loss", "information-gain"].into_iter().map(move |word| (name, score(word))))
+    ["top-down", "bottom-up"].into_iter().flat_map(move |name| {
+        ["loss", "information-gain"].into_iter().map(move |word| (name, score(word)))
+    })
 }
 
 /// The run that each value shows: one for each, in all records.
@@ -37,7 +37,8 @@ fn shown(table: &Table, classes: &Classes) -> Result<Vec<BTreeMap<u32, Run>>, Te
     Ok(shown)
 }
 
-/// The runs that a run may be replaced by: the children of its node, or two ranges, after the manual page.
+/// The runs that a run may be replaced by: the children of its node, or two ranges, after the
+/// manual page.
 fn refinements(t: &Taxonomy, run: Run) -> Vec<Cut> {
     if run.first == run.last {
         return Vec::new();
@@ -49,7 +50,8 @@ fn refinements(t: &Taxonomy, run: Run) -> Vec<Cut> {
                 && t.at_level(run.first, l).last <= run.last
         });
         let level = level.expect("a node has something below it");
-        let pieces: BTreeSet<Run> = (run.first..=run.last).map(|leaf| t.at_level(leaf, level)).collect();
+        let pieces: BTreeSet<Run> =
+            (run.first..=run.last).map(|leaf| t.at_level(leaf, level)).collect();
         return vec![pieces.into_iter().collect()];
     }
     let parted = |leaf: u32| vec![Run::new(run.first, leaf), Run::new(leaf + 1, run.last)];
@@ -59,8 +61,8 @@ fn refinements(t: &Taxonomy, run: Run) -> Vec<Cut> {
     }
 }
 
-/// Whether the classes that these cuts make keep every requirement, each on its own columns. The most general table is
-/// judged as a whole, where that is how a requirement is judged.
+/// Whether the classes that these cuts make keep every requirement, each on its own columns. The
+/// most general table is judged as a whole, where that is how a requirement is judged.
 fn valid(table: &Table, goal: &[Requirement], show: impl Fn(usize, u32) -> Run) -> bool {
     goal.iter().all(|r| {
         let mut groups: BTreeMap<Vec<Run>, Vec<(u32, u64)>> = BTreeMap::new();
@@ -102,7 +104,11 @@ fn sub_tree_recoding_leaves_nothing_to_specialize() {
                 for &run in values.values() {
                     for pieces in refinements(&table.quasi[dim].taxonomy, run) {
                         let finer = |d: usize, leaf: u32| {
-                            if d == dim && run.contains(leaf) { find(&pieces, leaf) } else { shown[d][&leaf] }
+                            if d == dim && run.contains(leaf) {
+                                find(&pieces, leaf)
+                            } else {
+                                shown[d][&leaf]
+                            }
                         };
                         prop_assert!(
                             !valid(table, &goal, finer),
@@ -127,7 +133,8 @@ fn cuts(run: Run, refinements: &dyn Fn(Run) -> Vec<Cut>) -> BTreeSet<Cut> {
         let mut joined: BTreeSet<Cut> = BTreeSet::from([vec![]]);
         for piece in pieces {
             let below = cuts(piece, refinements);
-            joined = joined.iter().flat_map(|a| below.iter().map(|b| [&a[..], b].concat())).collect();
+            joined =
+                joined.iter().flat_map(|a| below.iter().map(|b| [&a[..], b].concat())).collect();
         }
         all.extend(joined);
     }
@@ -137,7 +144,9 @@ fn cuts(run: Run, refinements: &dyn Fn(Run) -> Vec<Cut>) -> BTreeSet<Cut> {
 /// One cut of each attribute, in every way.
 fn combined(each: Vec<BTreeSet<Cut>>) -> Vec<Vec<Cut>> {
     each.iter().fold(vec![vec![]], |all, one| {
-        all.iter().flat_map(|a| one.iter().map(|c| [&a[..], std::slice::from_ref(c)].concat())).collect()
+        all.iter()
+            .flat_map(|a| one.iter().map(|c| [&a[..], std::slice::from_ref(c)].concat()))
+            .collect()
     })
 }
 
@@ -157,7 +166,8 @@ fn no_valid_cut_is_finer() {
         }
         let each = |t: &Taxonomy| cuts(t.root(), &|run| refinements(t, run));
         let all = combined(table.quasi.iter().map(|a| each(&a.taxonomy)).collect());
-        let kept: Vec<_> = all.iter().filter(|cuts| valid(table, &goal, |d, leaf| find(&cuts[d], leaf))).collect();
+        let kept: Vec<_> =
+            all.iter().filter(|cuts| valid(table, &goal, |d, leaf| find(&cuts[d], leaf))).collect();
         for (name, given) in sub_tree() {
             let Some(form) = run(name, &given, table, &goal, 0) else {
                 prop_assert!(kept.is_empty(), "{} refused though something is valid", name);
@@ -165,9 +175,14 @@ fn no_valid_cut_is_finer() {
             };
             let shown = shown(table, &classes(&generalized(form)))?;
             let finer = |cuts: &&&Vec<Cut>| {
-                let pairs =
-                    || shown.iter().zip(cuts.iter()).flat_map(|(s, cut)| s.iter().map(|(&l, &r)| (r, find(cut, l))));
-                pairs().all(|(mine, other)| mine.covers(other)) && pairs().any(|(mine, other)| mine != other)
+                let pairs = || {
+                    shown
+                        .iter()
+                        .zip(cuts.iter())
+                        .flat_map(|(s, cut)| s.iter().map(|(&l, &r)| (r, find(cut, l))))
+                };
+                pairs().all(|(mine, other)| mine.covers(other))
+                    && pairs().any(|(mine, other)| mine != other)
             };
             prop_assert!(kept.iter().find(finer).is_none(), "{} {:?}", name, given);
             let same = |cuts: &&&Vec<Cut>| {
@@ -179,10 +194,14 @@ fn no_valid_cut_is_finer() {
     });
 }
 
-/// Every recoding that k-optimize may choose: ranges of any ends on ordered scales, nodes on others.
+/// Every recoding that k-optimize may choose: ranges of any ends on ordered scales, nodes on
+/// others.
 fn recodings(table: &Table) -> Vec<Vec<Cut>> {
-    let places =
-        |run: Run| (run.first..run.last).map(|l| vec![Run::new(run.first, l), Run::new(l + 1, run.last)]).collect();
+    let places = |run: Run| {
+        (run.first..run.last)
+            .map(|l| vec![Run::new(run.first, l), Run::new(l + 1, run.last)])
+            .collect()
+    };
     let each = |t: &Taxonomy| match t.is_ordered() {
         true => cuts(t.root(), &places),
         false => cuts(t.root(), &|run| refinements(t, run)),
@@ -196,7 +215,8 @@ fn charge(table: &Table, k: u64, discernibility: bool, groups: &[Vec<u32>]) -> (
     for rows in groups {
         let mut labels: BTreeMap<u32, u64> = BTreeMap::new();
         rows.iter().for_each(|&r| {
-            *labels.entry(table.sensitive_codes[0][r as usize]).or_default() += u64::from(table.counts[r as usize])
+            *labels.entry(table.sensitive_codes[0][r as usize]).or_default() +=
+                u64::from(table.counts[r as usize])
         });
         let size: u64 = labels.values().sum();
         let minority = size - labels.values().max().expect("somebody");
@@ -232,12 +252,22 @@ fn nothing_costs_less_than_k_optimize() {
             let all = recodings(table).into_iter().map(|cuts| {
                 let mut groups: BTreeMap<Vec<Run>, Vec<u32>> = BTreeMap::new();
                 for row in 0..table.rows() {
-                    let region = (0..cuts.len()).map(|d| find(&cuts[d], table.quasi_codes[d][row])).collect();
+                    let region = (0..cuts.len())
+                        .map(|d| find(&cuts[d], table.quasi_codes[d][row]))
+                        .collect();
                     groups.entry(region).or_default().push(row as u32);
                 }
-                charge(table, k, cost == "discernibility", &groups.into_values().collect::<Vec<_>>())
+                charge(
+                    table,
+                    k,
+                    cost == "discernibility",
+                    &groups.into_values().collect::<Vec<_>>(),
+                )
             });
-            let best = all.filter(|&(_, out)| out <= limit && out < table.records()).map(|(cost, _)| cost).min();
+            let best = all
+                .filter(|&(_, out)| out <= limit && out < table.records())
+                .map(|(cost, _)| cost)
+                .min();
             let form = run("k-optimize", &given, table, &[k_anonymity(k)], 0).map(generalized);
             let groups = form.map(|form| {
                 let kept = form.classes.iter().map(|c| c.members.iter().map(|m| m.row).collect());
@@ -245,7 +275,8 @@ fn nothing_costs_less_than_k_optimize() {
                 (kept.collect::<Vec<_>>(), out.collect::<Vec<_>>())
             });
             let found = groups.map(|(kept, out)| {
-                let out: u64 = out.iter().flatten().map(|&r| u64::from(table.counts[r as usize])).sum();
+                let out: u64 =
+                    out.iter().flatten().map(|&r| u64::from(table.counts[r as usize])).sum();
                 let each = if cost == "discernibility" { table.records() } else { 1 };
                 charge(table, 0, cost == "discernibility", &kept).0 + out * each
             });
@@ -270,7 +301,11 @@ fn labels(table: &Table, form: &Generalized) -> Result<Labels, TestCaseError> {
                 let known = shown[d].entry(code).or_insert_with(|| label.clone());
                 prop_assert_eq!(&*known, &label, "a value is shown in two ways");
                 let node = table.quasi[d].taxonomy.parse(&label);
-                prop_assert!(node.is_some_and(|node| node.contains(code)), "`{}` is no node above the value", label);
+                prop_assert!(
+                    node.is_some_and(|node| node.contains(code)),
+                    "`{}` is no node above the value",
+                    label
+                );
             }
         }
     }
@@ -298,14 +333,22 @@ fn siblings_lose_no_more_than_sub_trees_and_say_what_they_mean() {
             prop_assert_eq!(own.leaves(), given.leaves());
             for (label, apart) in own.exceptions() {
                 // All below the label but what is below its exceptions, and nothing else.
-                let (run, node) = (own.parse(label).expect("shown"), given.parse(label).expect("a node"));
-                let meant: BTreeSet<&str> = (run.first..=run.last).map(|leaf| own.leaf(leaf)).collect();
-                let apart: Vec<Run> = apart.iter().map(|label| given.parse(label).expect("a node")).collect();
-                let kept = (node.first..=node.last).filter(|&leaf| !apart.iter().any(|run| run.contains(leaf)));
-                prop_assert_eq!(meant, kept.map(|leaf| given.leaf(leaf)).collect::<BTreeSet<&str>>());
+                let (run, node) =
+                    (own.parse(label).expect("shown"), given.parse(label).expect("a node"));
+                let meant: BTreeSet<&str> =
+                    (run.first..=run.last).map(|leaf| own.leaf(leaf)).collect();
+                let apart: Vec<Run> =
+                    apart.iter().map(|label| given.parse(label).expect("a node")).collect();
+                let kept = (node.first..=node.last)
+                    .filter(|&leaf| !apart.iter().any(|run| run.contains(leaf)));
+                prop_assert_eq!(
+                    meant,
+                    kept.map(|leaf| given.leaf(leaf)).collect::<BTreeSet<&str>>()
+                );
             }
         }
-        let searched = goal.iter().map(|r| r.model.promise()).all(|p| p.monotone && !p.region && !p.wide);
+        let searched =
+            goal.iter().map(|r| r.model.promise()).all(|p| p.monotone && !p.region && !p.wide);
         if searched {
             nothing_more_can_be_shown_by_itself(table, &goal, &shown)?;
         }
@@ -321,7 +364,9 @@ fn nothing_more_can_be_shown_by_itself(table: &Table, goal: &[Requirement], show
             continue;
         }
         let nodes: BTreeSet<Run> = (0..taxonomy.leaves() as u32)
-            .flat_map(|leaf| (0..=taxonomy.levels()).map(move |level| taxonomy.at_level(leaf, level)))
+            .flat_map(|leaf| {
+                (0..=taxonomy.levels()).map(move |level| taxonomy.at_level(leaf, level))
+            })
             .collect();
         for label in values.values().collect::<BTreeSet<_>>() {
             for &node in &nodes {
@@ -334,12 +379,19 @@ fn nothing_more_can_be_shown_by_itself(table: &Table, goal: &[Requirement], show
                 // Runs are only names here: every label has one of its own.
                 let name = |d: usize, leaf: u32| {
                     let label = &shown[d][&leaf];
-                    let first = shown[d].iter().find(|(_, other)| *other == label).expect("itself").0;
+                    let first =
+                        shown[d].iter().find(|(_, other)| *other == label).expect("itself").0;
                     Run::new(*first, *first)
                 };
-                let finer =
-                    |d: usize, leaf: u32| if d == dim && moves(&leaf) { Run::new(1000, 1000) } else { name(d, leaf) };
-                prop_assert!(!valid(table, goal, finer), "{:?} of `{}` could be shown apart", node, label);
+                let finer = |d: usize, leaf: u32| {
+                    if d == dim && moves(&leaf) { Run::new(1000, 1000) } else { name(d, leaf) }
+                };
+                prop_assert!(
+                    !valid(table, goal, finer),
+                    "{:?} of `{}` could be shown apart",
+                    node,
+                    label
+                );
             }
         }
     }

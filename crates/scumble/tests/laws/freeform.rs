@@ -1,5 +1,5 @@
-//! Freeform attacks and FF-anonymity against the definitions of the paper, written out: all cuts, all sets of values, all
-//! values.
+//! Freeform attacks and FF-anonymity against the definitions of the paper, written out: all cuts,
+//! all sets of values, all values.
 
 use super::algorithms::{Law, check, generalized, run};
 use super::cases::build;
@@ -44,9 +44,13 @@ fn table(columns: Vec<(&str, Tree, Specification, Vec<&str>)>) -> Table {
         let mut values = texts.clone();
         values.sort_unstable();
         values.dedup();
-        let (taxonomy, leaves) = encode(name, &Rule::Nested(tree), None, &values, &[]).expect("right");
-        codes.push(texts.iter().map(|t| leaves[values.binary_search(t).expect("its own")]).collect());
-        attributes.push(attach(Attribute::new(name, taxonomy), Some(&specification)).expect("right"));
+        let (taxonomy, leaves) =
+            encode(name, &Rule::Nested(tree), None, &values, &[]).expect("right");
+        codes.push(
+            texts.iter().map(|t| leaves[values.binary_search(t).expect("its own")]).collect(),
+        );
+        attributes
+            .push(attach(Attribute::new(name, taxonomy), Some(&specification)).expect("right"));
     }
     Table::collapse(attributes, Vec::new(), codes).0
 }
@@ -71,7 +75,9 @@ fn cuts_below(t: &Taxonomy, node: Run) -> Vec<Cut> {
 fn all_cuts(table: &Table) -> Vec<Vec<Cut>> {
     table.quasi.iter().fold(vec![vec![]], |all, a| {
         let each = cuts_below(&a.taxonomy, a.taxonomy.root());
-        all.iter().flat_map(|x| each.iter().map(|c| [&x[..], std::slice::from_ref(c)].concat())).collect()
+        all.iter()
+            .flat_map(|x| each.iter().map(|c| [&x[..], std::slice::from_ref(c)].concat()))
+            .collect()
     })
 }
 
@@ -87,7 +93,8 @@ fn generalize(table: &Table, cuts: &[Cut]) -> Vec<(Vec<Run>, u64)> {
 
 /// The nodes that are a run or cover it, by the ladder.
 fn ancestors(t: &Taxonomy, run: Run) -> BTreeSet<Run> {
-    let above = (0..=t.levels()).map(|level| t.at_level(run.first, level)).filter(|node| node.covers(run));
+    let above =
+        (0..=t.levels()).map(|level| t.at_level(run.first, level)).filter(|node| node.covers(run));
     above.chain([run]).collect()
 }
 
@@ -100,7 +107,9 @@ struct Said<'a> {
 impl Said<'_> {
     fn s(&self, d: usize, run: Run) -> Ratio {
         let t = &self.table.quasi[d].taxonomy;
-        let named = |label: &str, leaf: u32| ancestors(t, Run::new(leaf, leaf)).iter().any(|&n| t.label(n) == label);
+        let named = |label: &str, leaf: u32| {
+            ancestors(t, Run::new(leaf, leaf)).iter().any(|&n| t.label(n) == label)
+        };
         let leaves: Vec<u32> = (run.first..=run.last).collect();
         let guarded = |leaf: &&u32| self.specification[d].guarding.iter().any(|g| named(g, **leaf));
         let (some, all) = (leaves.iter().filter(guarded).count() as u128, leaves.len() as u128);
@@ -124,7 +133,10 @@ impl Said<'_> {
                     return said.map_or(*belief, |(_, b)| *b);
                 }
                 let most = t.children(run).iter().map(|&c| self.o(d, c)).max().expect("children");
-                let sum = Ratio::new(most.num() * alpha.den() + alpha.num() * most.den(), most.den() * alpha.den());
+                let sum = Ratio::new(
+                    most.num() * alpha.den() + alpha.num() * most.den(),
+                    most.den() * alpha.den(),
+                );
                 sum.min(Ratio::whole(1))
             }
         }
@@ -138,18 +150,25 @@ type Attack = (Vec<(usize, Run)>, (usize, Run), Ratio, bool);
 fn attacks(said: &Said<'_>, rows: &[(Vec<Run>, u64)], t: &Thresholds) -> Vec<Attack> {
     let table = said.table;
     let dims = table.quasi.len();
-    let shown: Vec<BTreeSet<Run>> = (0..dims).map(|d| rows.iter().map(|(r, _)| r[d]).collect()).collect();
-    let plus: Vec<BTreeSet<Run>> =
-        (0..dims).map(|d| shown[d].iter().flat_map(|&r| ancestors(&table.quasi[d].taxonomy, r)).collect()).collect();
+    let shown: Vec<BTreeSet<Run>> =
+        (0..dims).map(|d| rows.iter().map(|(r, _)| r[d]).collect()).collect();
+    let plus: Vec<BTreeSet<Run>> = (0..dims)
+        .map(|d| shown[d].iter().flat_map(|&r| ancestors(&table.quasi[d].taxonomy, r)).collect())
+        .collect();
     let root = |d: usize| table.quasi[d].taxonomy.root();
     let mut found = Vec::new();
     for a in 0..dims {
         let mut sets: Vec<Vec<(usize, Run)>> = vec![vec![]];
         for d in (0..dims).filter(|d| *d != a) {
-            let observable: Vec<Run> =
-                plus[d].iter().copied().filter(|&v| v != root(d) && said.o(d, v) >= t.observability).collect();
-            let longer: Vec<Vec<(usize, Run)>> =
-                sets.iter().flat_map(|x| observable.iter().map(|&v| [&x[..], &[(d, v)]].concat())).collect();
+            let observable: Vec<Run> = plus[d]
+                .iter()
+                .copied()
+                .filter(|&v| v != root(d) && said.o(d, v) >= t.observability)
+                .collect();
+            let longer: Vec<Vec<(usize, Run)>> = sets
+                .iter()
+                .flat_map(|x| observable.iter().map(|&v| [&x[..], &[(d, v)]].concat()))
+                .collect();
             sets.extend(longer);
         }
         for x in sets.into_iter().filter(|x| t.known.is_none_or(|p| x.len() <= p)) {
@@ -157,7 +176,8 @@ fn attacks(said: &Said<'_>, rows: &[(Vec<Run>, u64)], t: &Thresholds) -> Vec<Att
                 rows.iter().filter(|(r, _)| x.iter().all(|&(d, v)| v.covers(r[d]))).collect();
             let support: u64 = matching.iter().map(|(_, n)| n).sum();
             for &v in plus[a].iter().filter(|&&v| said.o(a, v) < t.observability) {
-                let with: u64 = matching.iter().filter(|(r, _)| v.covers(r[a])).map(|(_, n)| n).sum();
+                let with: u64 =
+                    matching.iter().filter(|(r, _)| v.covers(r[a])).map(|(_, n)| n).sum();
                 if with == 0 {
                     continue;
                 }
@@ -189,7 +209,10 @@ fn is_minimal(breach: &Attack, all: &[Attack]) -> bool {
 fn classes(rows: &[(Vec<Run>, u64)]) -> Vec<EquivalenceClass> {
     let mut merged: BTreeMap<Vec<Run>, u64> = BTreeMap::new();
     rows.iter().for_each(|(region, n)| *merged.entry(region.clone()).or_default() += n);
-    merged.into_iter().map(|(region, count)| EquivalenceClass { region, count, histograms: Vec::new() }).collect()
+    merged
+        .into_iter()
+        .map(|(region, count)| EquivalenceClass { region, count, histograms: Vec::new() })
+        .collect()
 }
 
 fn told(b: &Breach) -> Attack {
@@ -216,7 +239,10 @@ fn tree(kind: usize) -> (Tree, &'static [&'static str]) {
     match kind % 3 {
         0 => (node("*", vec![leaf("f"), leaf("m")]), &["f", "m"]),
         1 => {
-            let (v, b) = (node("v", vec![leaf("flu"), leaf("aids")]), node("b", vec![leaf("coli"), leaf("tb")]));
+            let (v, b) = (
+                node("v", vec![leaf("flu"), leaf("aids")]),
+                node("b", vec![leaf("coli"), leaf("tb")]),
+            );
             (node("*", vec![v, b]), &["flu", "aids", "coli", "tb"])
         }
         _ => {
@@ -234,7 +260,11 @@ fn specification(kind: usize, draw: u32) -> Specification {
         _ => &[&["high"], &["9"], &["*"]],
     };
     let guarding = guarding[draw as usize % 3].iter().map(|g| (*g).to_owned()).collect();
-    let sensitivity = if (draw / 3).is_multiple_of(4) { Sensitivity::NonAggregate } else { Sensitivity::Aggregate };
+    let sensitivity = if (draw / 3).is_multiple_of(4) {
+        Sensitivity::NonAggregate
+    } else {
+        Sensitivity::Aggregate
+    };
     let (_, texts) = tree(kind);
     let believed = |belief: &str, alpha: &str, named: &str| Observability::Believed {
         belief: number(belief),
@@ -271,8 +301,8 @@ fn drawn() -> impl Strategy<Value = (Table, Vec<Specification>, Thresholds)> {
     })
 }
 
-/// The search finds exactly the breaches of the definition, on every cut; and says right which are minimal, how large the
-/// worst threat is and how many people are concerned.
+/// The search finds exactly the breaches of the definition, on every cut; and says right which are
+/// minimal, how large the worst threat is and how many people are concerned.
 #[test]
 fn breaches_are_those_of_the_definition() {
     check(150, drawn(), |(table, specification, t)| -> Law {
@@ -282,20 +312,26 @@ fn breaches_are_those_of_the_definition() {
             let expected = breaches(&said, &rows, &t);
             let cube = cube_of(&table.quasi, None, &classes(&rows), &t, t.threat).expect("a cut");
             let found = cube.breaches(t.threat, usize::MAX);
-            let mut all: Vec<Attack> = found.minimal.iter().chain(&found.others).map(told).collect();
+            let mut all: Vec<Attack> =
+                found.minimal.iter().chain(&found.others).map(told).collect();
             all.sort_by_key(|(x, a, ..)| (x.clone(), *a));
             prop_assert_eq!(&all, &expected, "{:?}", cuts);
             prop_assert_eq!(found.all, expected.len() as u64);
             prop_assert_eq!(found.shown, expected.iter().filter(|b| b.3).count() as u64);
             let minimal: BTreeSet<_> = found.minimal.iter().map(|b| (told(b).0, b.value)).collect();
-            let least = expected.iter().filter(|b| is_minimal(b, &expected)).map(|b| (b.0.clone(), b.1));
+            let least =
+                expected.iter().filter(|b| is_minimal(b, &expected)).map(|b| (b.0.clone(), b.1));
             prop_assert_eq!(minimal, least.collect::<BTreeSet<_>>());
             let exposed = |(r, _): &&(Vec<Run>, u64)| {
-                expected.iter().any(|(x, (a, v), ..)| v.covers(r[*a]) && x.iter().all(|&(d, w)| w.covers(r[d])))
+                expected.iter().any(|(x, (a, v), ..)| {
+                    v.covers(r[*a]) && x.iter().all(|&(d, w)| w.covers(r[d]))
+                })
             };
             prop_assert_eq!(found.people, rows.iter().filter(exposed).map(|(_, n)| n).sum::<u64>());
-            let worst = attacks(&said, &rows, &t).iter().map(|a| a.2).max().unwrap_or(Ratio::whole(0));
-            let whole = cube_of(&table.quasi, None, &classes(&rows), &t, Ratio::whole(0)).expect("a cut");
+            let worst =
+                attacks(&said, &rows, &t).iter().map(|a| a.2).max().unwrap_or(Ratio::whole(0));
+            let whole =
+                cube_of(&table.quasi, None, &classes(&rows), &t, Ratio::whole(0)).expect("a cut");
             prop_assert_eq!(whole.worst(), worst);
             prop_assert_eq!(whole.breaks(t.threat), !expected.is_empty());
         }
@@ -308,14 +344,22 @@ fn breaches_are_those_of_the_definition() {
 fn generalization_breaches_nothing_new() {
     check(60, drawn(), |(table, specification, t)| -> Law {
         let said = Said { specification: &specification, table: &table };
-        let all: Vec<(Vec<Cut>, Vec<Attack>)> =
-            all_cuts(&table).into_iter().map(|c| (c.clone(), breaches(&said, &generalize(&table, &c), &t))).collect();
+        let all: Vec<(Vec<Cut>, Vec<Attack>)> = all_cuts(&table)
+            .into_iter()
+            .map(|c| (c.clone(), breaches(&said, &generalize(&table, &c), &t)))
+            .collect();
         for (general, fewer) in &all {
             for (special, more) in &all {
-                let is_general =
-                    general.iter().zip(special).all(|(g, s)| s.iter().all(|&run| show(g, run.first).covers(run)));
+                let is_general = general
+                    .iter()
+                    .zip(special)
+                    .all(|(g, s)| s.iter().all(|&run| show(g, run.first).covers(run)));
                 if is_general {
-                    prop_assert!(fewer.iter().all(|(x, a, ..)| more.iter().any(|(y, b, ..)| x == y && a == b)));
+                    prop_assert!(
+                        fewer
+                            .iter()
+                            .all(|(x, a, ..)| more.iter().any(|(y, b, ..)| x == y && a == b))
+                    );
                 }
             }
         }
@@ -336,14 +380,15 @@ fn cut_of(table: &Table, form: &scumble::release::Generalized) -> Vec<BTreeMap<u
     shown
 }
 
-/// The minimal search ends at one of the true minimal FF-anonymizations, the optimal one at the best; if there is none
-/// they say so.
+/// The minimal search ends at one of the true minimal FF-anonymizations, the optimal one at the
+/// best; if there is none they say so.
 #[test]
 fn searches_end_where_they_should() {
     check(120, (drawn(), 1u64..4), |((table, specification, t), k)| -> Law {
         let said = Said { specification: &specification, table: &table };
         let gcp = METRICS.iter().find(|m| m.name == "loss").expect("is there").measure;
-        let goals = [vec![requirement(&t, None)], vec![requirement(&t, None), anonymity_on_first(k)]];
+        let goals =
+            [vec![requirement(&t, None)], vec![requirement(&t, None), anonymity_on_first(k)]];
         for goal in goals {
             if !Goal::new(&table, &goal).unfit().is_empty() {
                 continue; // nothing to guard
@@ -352,14 +397,16 @@ fn searches_end_where_they_should() {
                 let rows = generalize(&table, cuts);
                 let mut sizes: BTreeMap<Run, u64> = BTreeMap::new();
                 rows.iter().for_each(|(r, n)| *sizes.entry(r[0]).or_default() += n);
-                breaches(&said, &rows, &t).is_empty() && (goal.len() == 1 || sizes.values().all(|&n| n >= k))
+                breaches(&said, &rows, &t).is_empty()
+                    && (goal.len() == 1 || sizes.values().all(|&n| n >= k))
             };
             let safe: Vec<Vec<Cut>> = all_cuts(&table).into_iter().filter(keeps).collect();
             let release = |cuts: &Vec<Cut>| {
                 let classes = classes(&generalize(&table, cuts));
                 Release { classes, ..Release::unchanged(&table) }
             };
-            let loss = |r: &Release| gcp(&Subject { release: r, k: 1, truth: None }).expect("regions");
+            let loss =
+                |r: &Release| gcp(&Subject { release: r, k: 1, truth: None }).expect("regions");
             let best = safe.iter().map(|c| loss(&release(c))).fold(f64::INFINITY, f64::min);
             for search in ["minimal", "optimal"] {
                 let given = BTreeMap::from([("search".to_owned(), search.to_owned())]);
@@ -370,13 +417,23 @@ fn searches_end_where_they_should() {
                 let made = Release::of(&table, &form);
                 prop_assert!(judge(&made, &goal).expect("fits").iter().all(|j| j.holds));
                 if search == "optimal" {
-                    prop_assert!((loss(&made) - best).abs() < 1e-9, "{} is not {}", loss(&made), best);
+                    prop_assert!(
+                        (loss(&made) - best).abs() < 1e-9,
+                        "{} is not {}",
+                        loss(&made),
+                        best
+                    );
                 }
                 let shown = cut_of(&table, &generalized(form));
                 let finer = |cuts: &&Vec<Cut>| {
-                    let pairs =
-                        || shown.iter().zip(cuts.iter()).flat_map(|(s, c)| s.iter().map(|(&l, &r)| (r, show(c, l))));
-                    pairs().all(|(mine, other)| mine.covers(other)) && pairs().any(|(mine, other)| mine != other)
+                    let pairs = || {
+                        shown
+                            .iter()
+                            .zip(cuts.iter())
+                            .flat_map(|(s, c)| s.iter().map(|(&l, &r)| (r, show(c, l))))
+                    };
+                    pairs().all(|(mine, other)| mine.covers(other))
+                        && pairs().any(|(mine, other)| mine != other)
                 };
                 prop_assert!(safe.iter().find(finer).is_none(), "{} is not minimal", search);
             }
@@ -421,9 +478,13 @@ fn suppression_hides_guarded_values_and_nothing_else() {
 fn example() -> (Table, Vec<Specification>, Thresholds) {
     let diseases = node(
         "ANY_Disease",
-        vec![node("VI", vec![leaf("Flu"), leaf("AIDS")]), node("BI", vec![leaf("E.Coli"), leaf("TB")])],
+        vec![
+            node("VI", vec![leaf("Flu"), leaf("AIDS")]),
+            node("BI", vec![leaf("E.Coli"), leaf("TB")]),
+        ],
     );
-    let bracket = |label: &str, incomes: [&str; 3]| node(label, incomes.iter().map(|i| leaf(i)).collect());
+    let bracket =
+        |label: &str, incomes: [&str; 3]| node(label, incomes.iter().map(|i| leaf(i)).collect());
     let incomes = node(
         "ANY_Income",
         vec![
@@ -437,7 +498,11 @@ fn example() -> (Table, Vec<Specification>, Thresholds) {
         Specification::default(),
         Specification {
             guarding: guarding(&["ANY_Income"]),
-            observability: Observability::Believed { belief: number("0"), beliefs: vec![], alpha: number("1") },
+            observability: Observability::Believed {
+                belief: number("0"),
+                beliefs: vec![],
+                alpha: number("1"),
+            },
             ..Specification::default()
         },
         Specification { guarding: guarding(&["AIDS", "TB"]), ..Specification::default() },
@@ -470,39 +535,51 @@ fn words(table: &Table, b: &Breach) -> String {
     format!("{} -> {} {}", known.join(","), label(table, b.value), b.threat)
 }
 
-/// G1.3: three breaches; 90 cuts, 66 safe tables, three minimal ones; after the repair nothing, the worst threat is 1/2.
+/// G1.3: three breaches; 90 cuts, 66 safe tables, three minimal ones; after the repair nothing, the
+/// worst threat is 1/2.
 #[test]
 fn the_example_of_the_paper() {
     let (table, specification, t) = example();
     let said = Said { specification: &specification, table: &table };
     let raw = Release::unchanged(&table);
-    let cube = |release: &Release| cube_of(&table.quasi, None, &release.classes, &t, t.threat).expect("a cut");
+    let cube = |release: &Release| {
+        cube_of(&table.quasi, None, &release.classes, &t, t.threat).expect("a cut")
+    };
     let found = cube(&raw).breaches(t.threat, 100);
     let minimal: Vec<String> = found.minimal.iter().map(|b| words(&table, b)).collect();
     assert_eq!(minimal, ["M,High -> AIDS 1", "Flu -> 190K 1"]);
-    assert_eq!(found.others.iter().map(|b| words(&table, b)).collect::<Vec<_>>(), ["F,Flu -> 190K 1"]);
+    assert_eq!(
+        found.others.iter().map(|b| words(&table, b)).collect::<Vec<_>>(),
+        ["F,Flu -> 190K 1"]
+    );
     assert_eq!((found.all, found.shown, found.people), (3, 3, 3));
 
     let all = all_cuts(&table);
     assert_eq!(all.len(), 90);
-    let safe: Vec<&Vec<Cut>> = all.iter().filter(|c| breaches(&said, &generalize(&table, c), &t).is_empty()).collect();
-    let tables: BTreeSet<Vec<(Vec<Run>, u64)>> = safe.iter().map(|c| generalize(&table, c)).collect();
+    let safe: Vec<&Vec<Cut>> =
+        all.iter().filter(|c| breaches(&said, &generalize(&table, c), &t).is_empty()).collect();
+    let tables: BTreeSet<Vec<(Vec<Run>, u64)>> =
+        safe.iter().map(|c| generalize(&table, c)).collect();
     assert_eq!(tables.len(), 66);
     let more_general = |a: &[(Vec<Run>, u64)], b: &[(Vec<Run>, u64)]| {
         a.iter().zip(b).all(|(x, y)| x.0.iter().zip(&y.0).all(|(g, s)| g.covers(*s)))
     };
-    let least: Vec<_> = tables.iter().filter(|a| !tables.iter().any(|b| b != *a && more_general(a, b))).collect();
+    let least: Vec<_> =
+        tables.iter().filter(|a| !tables.iter().any(|b| b != *a && more_general(a, b))).collect();
     assert_eq!(least.len(), 3);
 
     for search in ["minimal", "optimal"] {
         let given = BTreeMap::from([("search".to_owned(), search.to_owned())]);
-        let form = run("specialize", &given, &table, &[requirement(&t, None)], 0).expect("it is feasible");
+        let form =
+            run("specialize", &given, &table, &[requirement(&t, None)], 0).expect("it is feasible");
         let made = Release::of(&table, &form);
         assert_eq!(cube(&made).breaches(t.threat, 10).all, 0);
         let shown = cut_of(&table, &generalized(form));
-        let of_row =
-            |r: usize| (0..table.quasi.len()).map(|d| shown[d][&table.quasi_codes[d][r]]).collect::<Vec<Run>>();
-        let rows: Vec<(Vec<Run>, u64)> = (0..table.rows()).map(|r| (of_row(r), u64::from(table.counts[r]))).collect();
+        let of_row = |r: usize| {
+            (0..table.quasi.len()).map(|d| shown[d][&table.quasi_codes[d][r]]).collect::<Vec<Run>>()
+        };
+        let rows: Vec<(Vec<Run>, u64)> =
+            (0..table.rows()).map(|r| (of_row(r), u64::from(table.counts[r]))).collect();
         assert!(least.contains(&&rows), "{search}");
     }
     // T3: Flu and AIDS are VI.
@@ -511,8 +588,9 @@ fn the_example_of_the_paper() {
         .iter()
         .map(|a| {
             let vi = a.taxonomy.parse("VI");
-            let leaves =
-                (0..a.taxonomy.leaves() as u32).map(|l| Run::new(l, l)).filter(|l| !vi.is_some_and(|vi| vi.covers(*l)));
+            let leaves = (0..a.taxonomy.leaves() as u32)
+                .map(|l| Run::new(l, l))
+                .filter(|l| !vi.is_some_and(|vi| vi.covers(*l)));
             leaves.chain(vi).collect()
         })
         .collect();
@@ -523,20 +601,31 @@ fn the_example_of_the_paper() {
     );
     let judged = judge(&repaired, &[requirement(&t, None)]).expect("fits");
     assert!(judged[0].holds);
-    let form =
-        run("specialize", &BTreeMap::from([("repair".into(), "suppress".into())]), &table, &[requirement(&t, None)], 0);
+    let form = run(
+        "specialize",
+        &BTreeMap::from([("repair".into(), "suppress".into())]),
+        &table,
+        &[requirement(&t, None)],
+        0,
+    );
     let hidden = Release::of(&table, &form.expect("feasible"));
     assert!(hidden.classes.iter().all(|c| hidden.labels(c)[1] == "ANY_Income"));
-    let diseases: BTreeSet<String> = hidden.classes.iter().map(|c| hidden.labels(c)[2].clone()).collect();
+    let diseases: BTreeSet<String> =
+        hidden.classes.iter().map(|c| hidden.labels(c)[2].clone()).collect();
     assert_eq!(diseases, BTreeSet::from(["ANY_Disease".into(), "Flu".into(), "E.Coli".into()]));
 }
 
-/// G1.4: by Definition 3.3 a generalization may breach what was safe; by Definition 3.4 it was not safe.
+/// G1.4: by Definition 3.3 a generalization may breach what was safe; by Definition 3.4 it was not
+/// safe.
 #[test]
 fn the_plain_definition_is_not_monotone() {
     let specification = Specification {
         guarding: vec!["a1".into()],
-        observability: Observability::Believed { belief: number("0"), beliefs: vec![], alpha: number("0") },
+        observability: Observability::Believed {
+            belief: number("0"),
+            beliefs: vec![],
+            alpha: number("0"),
+        },
         ..Specification::default()
     };
     let x = node("*", vec![leaf("x"), leaf("y")]);
@@ -547,13 +636,18 @@ fn the_plain_definition_is_not_monotone() {
     ]);
     let t = thresholds("1", "0.4", None);
     let found = |classes: &[EquivalenceClass]| {
-        let found = cube_of(&table.quasi, None, classes, &t, t.threat).expect("a cut").breaches(t.threat, 10);
+        let found = cube_of(&table.quasi, None, classes, &t, t.threat)
+            .expect("a cut")
+            .breaches(t.threat, 10);
         (found.shown, found.all, found.minimal.iter().map(|b| words(&table, b)).collect::<Vec<_>>())
     };
     let raw = Release::unchanged(&table);
     assert_eq!(found(&raw.classes), (0, 1, vec!["x -> a 1/2".to_owned()]));
     let a = table.quasi[1].taxonomy.parse("a").expect("a node");
-    let cuts = vec![vec![Run::new(0, 0), Run::new(1, 1)], vec![a, table.quasi[1].taxonomy.parse("b").expect("a leaf")]];
+    let cuts = vec![
+        vec![Run::new(0, 0), Run::new(1, 1)],
+        vec![a, table.quasi[1].taxonomy.parse("b").expect("a leaf")],
+    ];
     assert_eq!(found(&classes(&generalize(&table, &cuts))), (1, 1, vec!["x -> a 1/2".to_owned()]));
 }
 
@@ -563,13 +657,22 @@ fn what_cannot_be_met_names_the_attribute() {
     let (table, mut specification, t) = example();
     specification[1].observability = Observability::BySensitivity;
     let income = attach(table.quasi[1].clone(), Some(&specification[1])).expect("right");
-    let table = Table { quasi: vec![table.quasi[0].clone(), income, table.quasi[2].clone()], ..table };
+    let table =
+        Table { quasi: vec![table.quasi[0].clone(), income, table.quasi[2].clone()], ..table };
     let goal = [requirement(&t, None)];
     for name in ["specialize", "top-down", "mondrian", "lattice"] {
-        let entry = scumble::catalogue::ALGORITHMS.iter().find(|e| e.name == name).expect("is there");
-        let parameters = Parameters::read(name, entry.parameters, &BTreeMap::new()).expect("defaults");
+        let entry =
+            scumble::catalogue::ALGORITHMS.iter().find(|e| e.name == name).expect("is there");
+        let parameters =
+            Parameters::read(name, entry.parameters, &BTreeMap::new()).expect("defaults");
         let algorithm = (entry.build)(&parameters).expect("defaults");
-        let refusal = algorithm.anonymize(&table, &Goal::new(&table, &goal), 0, &|_, _| true).expect_err("infeasible");
-        assert!(refusal.0[0].message.contains("shows nothing of `Income`"), "{name}: {}", refusal.0[0]);
+        let refusal = algorithm
+            .anonymize(&table, &Goal::new(&table, &goal), 0, &|_, _| true)
+            .expect_err("infeasible");
+        assert!(
+            refusal.0[0].message.contains("shows nothing of `Income`"),
+            "{name}: {}",
+            refusal.0[0]
+        );
     }
 }

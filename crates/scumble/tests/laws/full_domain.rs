@@ -26,7 +26,9 @@ struct Node {
 fn every_node(table: &Table, goal: &[Requirement], limit: u64) -> Vec<Node> {
     let mut nodes = vec![Vec::new()];
     for a in &table.quasi {
-        let longer = |levels: Vec<usize>| (0..=a.taxonomy.levels()).map(move |l| [&levels[..], &[l]].concat());
+        let longer = |levels: Vec<usize>| {
+            (0..=a.taxonomy.levels()).map(move |l| [&levels[..], &[l]].concat())
+        };
         nodes = nodes.into_iter().flat_map(longer).collect();
     }
     nodes.into_iter().filter_map(|levels| settle(table, goal, limit, levels)).collect()
@@ -57,8 +59,11 @@ fn settle(table: &Table, goal: &[Requirement], limit: u64, levels: Vec<usize>) -
             let key = |region: &Vec<Run>| -> Vec<Run> { on.iter().map(|&d| region[d]).collect() };
             for region in classes.keys() {
                 let alike = classes.iter().filter(|(other, _)| key(other) == key(region));
-                let rows: Vec<(u32, u64)> = alike.flat_map(|(_, rows)| rows.iter().map(|(&r, &n)| (r, n))).collect();
-                let shown = |d: usize| if on.contains(&d) { region[d] } else { table.quasi[d].taxonomy.root() };
+                let rows: Vec<(u32, u64)> =
+                    alike.flat_map(|(_, rows)| rows.iter().map(|(&r, &n)| (r, n))).collect();
+                let shown = |d: usize| {
+                    if on.contains(&d) { region[d] } else { table.quasi[d].taxonomy.root() }
+                };
                 let merged: Vec<Run> = (0..region.len()).map(shown).collect();
                 if !naive::keeps(r, &published, &merged, &rows) {
                     failing.push(region.clone());
@@ -105,7 +110,9 @@ impl Node {
         // The parameter `gcp` means the loss over the domains of the extract.
         let metric = if metric == "gcp" { "loss" } else { metric };
         if let Some(known) = METRICS.iter().find(|m| m.name == metric) {
-            let Form::Generalized(form) = self.form() else { panic!("full-domain forms are generalized") };
+            let Form::Generalized(form) = self.form() else {
+                panic!("full-domain forms are generalized")
+            };
             let shown = table.quasi.iter().zip(&self.levels).map(|(a, &level)| a.shown_at(level));
             let form = Form::Generalized(form.written_in(shown.collect(), Shape::Regions));
             let release = &Release::of(table, &form);
@@ -118,7 +125,8 @@ impl Node {
                 let out = self.out.contains_key(&(row as u32));
                 let level = if out { a.taxonomy.levels() } else { self.levels[d] };
                 let records = |run: Run| -> f64 {
-                    let inside = (0..table.rows()).filter(|&r| run.contains(table.quasi_codes[d][r]));
+                    let inside =
+                        (0..table.rows()).filter(|&r| run.contains(table.quasi_codes[d][r]));
                     inside.map(|r| f64::from(table.counts[r])).sum()
                 };
                 let at = |level| records(a.taxonomy.at_level(table.quasi_codes[d][row], level));
@@ -143,26 +151,41 @@ impl Model for NotThree {
     }
 
     fn promise(&self) -> Promise {
-        Promise { monotone: false, ..Promise::new(Ratio::whole(1), Bound::AtLeast, Concern::Identity) }
+        Promise {
+            monotone: false,
+            ..Promise::new(Ratio::whole(1), Bound::AtLeast, Concern::Identity)
+        }
     }
 }
 
 fn not_three(on: Option<Vec<usize>>) -> Requirement {
     let parameters = Parameters::default();
-    Requirement { name: "not-three", parameters, model: Box::new(NotThree), attribute: None, on, register: None }
+    Requirement {
+        name: "not-three",
+        parameters,
+        model: Box::new(NotThree),
+        attribute: None,
+        on,
+        register: None,
+    }
 }
 
 fn run(name: &str, given: &[(&str, &str)], table: &Table, goal: &Goal<'_>) -> Option<Node> {
     let entry = ALGORITHMS.iter().find(|e| e.name == name).expect("is in the catalogue");
     let given = given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-    let form = algorithm(entry, &given).expect("possible").anonymize(table, goal, 0, &|_, _| true).ok()?;
+    let form =
+        algorithm(entry, &given).expect("possible").anonymize(table, goal, 0, &|_, _| true).ok()?;
     let Form::Generalized(form) = form else { panic!("full-domain forms are generalized") };
     let mut classes = Classes::new();
     for class in &form.classes {
         let rows = class.members.iter().map(|m| (m.row, u64::from(m.count)));
         classes.insert(class.region.to_vec(), rows.collect());
     }
-    Some(Node { levels: Vec::new(), classes, out: form.suppressed.iter().map(|m| (m.row, m.count.into())).collect() })
+    Some(Node {
+        levels: Vec::new(),
+        classes,
+        out: form.suppressed.iter().map(|m| (m.row, m.count.into())).collect(),
+    })
 }
 
 const METRIC_NAMES: [&str; 6] = ["gcp", "iloss", "precision", "entropy", "discernibility", "c_avg"];
@@ -177,7 +200,8 @@ fn check(table: &Table, goal: &[Requirement], share: u64) -> Result<(), TestCase
     let found = solutions(table, &goal, limit).expect("a small lattice");
     let all: Vec<Vec<usize>> = nodes.iter().map(|n| n.levels.clone()).collect();
     let below = |a: &[usize], b: &[usize]| a != b && a.iter().zip(b).all(|(a, b)| a <= b);
-    let minimal: Vec<Vec<usize>> = all.iter().filter(|b| !all.iter().any(|a| below(a, b))).cloned().collect();
+    let minimal: Vec<Vec<usize>> =
+        all.iter().filter(|b| !all.iter().any(|a| below(a, b))).cloned().collect();
     prop_assert_eq!((&found.all, &found.minimal), (&all, &minimal));
 
     for metric in METRIC_NAMES {
@@ -185,9 +209,9 @@ fn check(table: &Table, goal: &[Requirement], share: u64) -> Result<(), TestCase
         for name in ["lattice", "incognito"] {
             let made = run(name, &[("suppress", &suppress), ("metric", metric)], table, &goal);
             let of = |made: &Node| {
-                let same = nodes
-                    .iter()
-                    .find(|n| n.classes == made.classes && n.lost(table, metric) <= best.unwrap_or(0.0) + 1e-6);
+                let same = nodes.iter().find(|n| {
+                    n.classes == made.classes && n.lost(table, metric) <= best.unwrap_or(0.0) + 1e-6
+                });
                 same.map(|n| n.lost(table, metric))
             };
             match (&made, best) {
@@ -203,7 +227,14 @@ fn check(table: &Table, goal: &[Requirement], share: u64) -> Result<(), TestCase
                         best
                     );
                 }
-                _ => prop_assert!(false, "{} by {}: made {}, possible {:?}", name, metric, made.is_some(), best),
+                _ => prop_assert!(
+                    false,
+                    "{} by {}: made {}, possible {:?}",
+                    name,
+                    metric,
+                    made.is_some(),
+                    best
+                ),
             }
         }
     }
@@ -215,12 +246,20 @@ fn check(table: &Table, goal: &[Requirement], share: u64) -> Result<(), TestCase
         ("incognito", vec![("suppress", suppress.as_str()), ("metric", "height")]),
     ] {
         let made = run(name, &given, table, &goal);
-        prop_assert_eq!(made.map(|m| (m.classes, m.out)), lowest.cloned().map(|m| (m.classes, m.out)), "{}", name);
+        prop_assert_eq!(
+            made.map(|m| (m.classes, m.out)),
+            lowest.cloned().map(|m| (m.classes, m.out)),
+            "{}",
+            name
+        );
     }
 
     let made = run("datafly", &[("suppress", &suppress)], table, &goal);
     let expected = datafly(table, &nodes);
-    prop_assert_eq!(made.map(|m| (m.classes, m.out)), expected.cloned().map(|m| (m.classes, m.out)));
+    prop_assert_eq!(
+        made.map(|m| (m.classes, m.out)),
+        expected.cloned().map(|m| (m.classes, m.out))
+    );
     Ok(())
 }
 
@@ -232,7 +271,8 @@ fn datafly<'a>(table: &Table, nodes: &'a [Node]) -> Option<&'a Node> {
             return Some(node);
         }
         let values = |d: usize| {
-            let mut runs: Vec<Run> = (0..table.rows()).map(|row| shown(table, &levels, row)[d]).collect();
+            let mut runs: Vec<Run> =
+                (0..table.rows()).map(|row| shown(table, &levels, row)[d]).collect();
             runs.sort_unstable();
             runs.dedup();
             runs.len()
@@ -255,7 +295,11 @@ fn full_domain_algorithms_are_what_trying_every_node_says() {
         if !small(&case) {
             return Ok(());
         }
-        case.table.quasi.iter_mut().zip([1.0, 2.5, 0.5, 0.0]).for_each(|(a, weight)| a.weight = weight);
+        case.table
+            .quasi
+            .iter_mut()
+            .zip([1.0, 2.5, 0.5, 0.0])
+            .for_each(|(a, weight)| a.weight = weight);
         let mut goal = requirements(&draws, &case.table);
         match odd {
             0 => goal.push(not_three(None)),
@@ -264,7 +308,9 @@ fn full_domain_algorithms_are_what_trying_every_node_says() {
         }
         check(&case.table, &goal, share)
     };
-    TestRunner::new(ProptestConfig::with_cases(300)).run(&drawn, law).unwrap_or_else(|e| panic!("{e}"));
+    TestRunner::new(ProptestConfig::with_cases(300))
+        .run(&drawn, law)
+        .unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
@@ -273,7 +319,9 @@ fn more_records_and_k_anonymity_alone() {
     let law = |(case, k, share): (Case, u64, u64)| {
         if small(&case) { check(&case.table, &[k_anonymity(k)], share) } else { Ok(()) }
     };
-    TestRunner::new(ProptestConfig::with_cases(150)).run(&drawn, law).unwrap_or_else(|e| panic!("{e}"));
+    TestRunner::new(ProptestConfig::with_cases(150))
+        .run(&drawn, law)
+        .unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// Sweeney's limit: as many records as the smallest class may be left out.
@@ -287,8 +335,13 @@ fn datafly_leaves_out_as_many_as_the_smallest_class() {
         let (table, goal) = (&case.table, [k_anonymity(k)]);
         let nodes = every_node(table, &goal, k);
         let made = run("datafly", &[("limit", "k")], table, &Goal::new(table, &goal));
-        prop_assert_eq!(made.map(|m| (m.classes, m.out)), datafly(table, &nodes).cloned().map(|m| (m.classes, m.out)));
+        prop_assert_eq!(
+            made.map(|m| (m.classes, m.out)),
+            datafly(table, &nodes).cloned().map(|m| (m.classes, m.out))
+        );
         Ok(())
     };
-    TestRunner::new(ProptestConfig::with_cases(200)).run(&drawn, law).unwrap_or_else(|e| panic!("{e}"));
+    TestRunner::new(ProptestConfig::with_cases(200))
+        .run(&drawn, law)
+        .unwrap_or_else(|e| panic!("{e}"));
 }

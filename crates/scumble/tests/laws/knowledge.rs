@@ -1,4 +1,5 @@
-//! What an adversary may believe at worst: the models against every piece of knowledge in every possible world.
+//! What an adversary may believe at worst: the models against every piece of knowledge in every
+//! possible world.
 
 use super::algorithms::check;
 use super::cases::values;
@@ -9,7 +10,9 @@ use scumble::exact::Ratio;
 use scumble::model::Measured;
 
 fn counts(classes: &[Vec<usize>]) -> Vec<Vec<u64>> {
-    let count = |class: &Vec<usize>| (0..4).map(|v| class.iter().filter(|&&x| x == v).count() as u64).collect();
+    let count = |class: &Vec<usize>| {
+        (0..4).map(|v| class.iter().filter(|&&x| x == v).count() as u64).collect()
+    };
     classes.iter().map(count).collect()
 }
 
@@ -24,7 +27,11 @@ fn exactly(measured: Measured) -> Ratio {
 fn ck_safety_is_the_worst_of_all_implications() {
     check(60, classes(), |classes| {
         for k in 0..3 {
-            let measured = judge_whole("ck-safety", &[("c", "0.5".into()), ("k", k.to_string())], &counts(&classes));
+            let measured = judge_whole(
+                "ck-safety",
+                &[("c", "0.5".into()), ("k", k.to_string())],
+                &counts(&classes),
+            );
             let worst = worst_implications(&Possible::new(&classes), 4, k);
             prop_assert_eq!(exactly(measured), worst, "k = {}", k);
         }

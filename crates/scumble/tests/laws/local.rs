@@ -1,4 +1,5 @@
-//! Twin of `local`: the best of all partitions, found by trying them all; and figures to beat on real data.
+//! Twin of `local`: the best of all partitions, found by trying them all; and figures to beat on
+//! real data.
 
 use super::cases::{Draw, algorithm, cases, draws, requirements};
 use super::naive;
@@ -15,7 +16,8 @@ use std::collections::BTreeMap;
 /// Loss by an algorithm, as the metric sees it; nothing if it refuses.
 fn gcp(name: &str, given: &[(&str, &str)], table: &Table, goal: &[Requirement]) -> Option<f64> {
     let entry = ALGORITHMS.iter().find(|e| e.name == name).expect("is in the catalogue");
-    let given: BTreeMap<String, String> = given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    let given: BTreeMap<String, String> =
+        given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let algorithm = algorithm(entry, &given).expect("possible parameters");
     let metric = METRICS.iter().find(|m| m.name == "loss").expect("is in the catalogue");
     match make(table, &*algorithm, goal, 7, &|_, _| true) {
@@ -41,8 +43,10 @@ struct Best<'a> {
 
 impl Best<'_> {
     fn find(table: &Table, goal: &[Requirement]) -> Option<f64> {
-        let records = (0u32..).zip(&table.counts).flat_map(|(row, &n)| (0..n).map(move |_| row)).collect();
-        let mut search = Best { table, goal, records, parts: Vec::new(), judged: BTreeMap::new(), best: None };
+        let records =
+            (0u32..).zip(&table.counts).flat_map(|(row, &n)| (0..n).map(move |_| row)).collect();
+        let mut search =
+            Best { table, goal, records, parts: Vec::new(), judged: BTreeMap::new(), best: None };
         search.place(0);
         search.best.map(|lost| lost / (table.records() as f64 * table.quasi.len() as f64))
     }
@@ -79,29 +83,31 @@ impl Best<'_> {
         let attributes = self.table.quasi.iter().zip(&self.table.quasi_codes);
         let loss = attributes.map(|(attribute, column)| {
             let codes: Vec<u32> = part.iter().map(|&row| column[row as usize]).collect();
-            let (first, last) = (codes.iter().min().expect("not empty"), codes.iter().max().expect("not empty"));
+            let (first, last) =
+                (codes.iter().min().expect("not empty"), codes.iter().max().expect("not empty"));
             attribute.taxonomy.loss(naive::cover(&attribute.taxonomy, *first, *last))
         });
         loss.sum::<f64>() * part.len() as f64
     }
 }
 
-/// Whether a requirement is about single classes, and stays kept when they are merged. For others no algorithm promises to
-/// find what there is.
+/// Whether a requirement is about single classes, and stays kept when they are merged. For others
+/// no algorithm promises to find what there is.
 fn class_by_class(r: &Requirement) -> bool {
     let promise = r.model.promise();
     promise.monotone && !promise.wide
 }
 
-/// Never below the least possible loss, which is reached nearly always on tables this small. Drawn from a fixed seed,
-/// because the second half is an experience and not a theorem.
+/// Never below the least possible loss, which is reached nearly always on tables this small. Drawn
+/// from a fixed seed, because the second half is an experience and not a theorem.
 #[test]
 fn few_records_are_grouped_as_well_as_can_be() {
     let mut runner = TestRunner::deterministic();
     let drawn = (cases(7), draws());
     let (mut found, mut possible, mut lost, mut least) = (0, 0, 0.0, 0.0);
     for _ in 0..400 {
-        let (case, draws): (_, Vec<Draw>) = drawn.new_tree(&mut runner).expect("cases can be drawn").current();
+        let (case, draws): (_, Vec<Draw>) =
+            drawn.new_tree(&mut runner).expect("cases can be drawn").current();
         let mut goal = requirements(&draws, &case.table);
         goal.iter_mut().for_each(|r| r.on = None);
         goal.retain(class_by_class);
@@ -122,25 +128,29 @@ fn few_records_are_grouped_as_well_as_can_be() {
         least += best;
     }
     assert!(possible > 100, "only {possible} cases are possible");
-    assert!(found * 100 >= possible * 98 && lost <= least * 1.01, "{found} of {possible}, {lost} for {least}");
+    assert!(
+        found * 100 >= possible * 98 && lost <= least * 1.01,
+        "{found} of {possible}, {lost} for {least}"
+    );
 }
 
 /// The guarantee: at most what Mondrian loses, whatever the effort.
 #[test]
 fn nothing_is_lost_that_mondrian_keeps() {
     let drawn = (cases(40), draws(), 0u64..3);
-    let run = TestRunner::new(ProptestConfig::with_cases(200)).run(&drawn, |(case, draws, effort)| {
-        let mut goal = requirements(&draws, &case.table);
-        goal.retain(class_by_class);
-        let local = gcp("local", &[("effort", &effort.to_string())], &case.table, &goal);
-        for partition in ["strict", "relaxed"] {
-            let mondrian = gcp("mondrian", &[("partition", partition)], &case.table, &goal);
-            prop_assert_eq!(local.is_some(), mondrian.is_some());
-            if let (Some(local), Some(mondrian)) = (local, mondrian) {
-                prop_assert!(local < mondrian + 1e-5, "{} is above {}", local, mondrian);
+    let run =
+        TestRunner::new(ProptestConfig::with_cases(200)).run(&drawn, |(case, draws, effort)| {
+            let mut goal = requirements(&draws, &case.table);
+            goal.retain(class_by_class);
+            let local = gcp("local", &[("effort", &effort.to_string())], &case.table, &goal);
+            for partition in ["strict", "relaxed"] {
+                let mondrian = gcp("mondrian", &[("partition", partition)], &case.table, &goal);
+                prop_assert_eq!(local.is_some(), mondrian.is_some());
+                if let (Some(local), Some(mondrian)) = (local, mondrian) {
+                    prop_assert!(local < mondrian + 1e-5, "{} is above {}", local, mondrian);
+                }
             }
-        }
-        Ok(())
-    });
+            Ok(())
+        });
     run.unwrap_or_else(|e| panic!("{e}"));
 }

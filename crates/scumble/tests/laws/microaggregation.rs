@@ -12,11 +12,14 @@ use std::collections::BTreeMap;
 
 /// What microaggregation makes, or nothing if it refuses.
 fn run(given: &[(&str, &str)], table: &Table, goal: &[Requirement], seed: u64) -> Option<Form> {
-    let entry = ALGORITHMS.iter().find(|e| e.name == "microaggregation").expect("is in the catalogue");
-    let given: BTreeMap<String, String> = given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    let entry =
+        ALGORITHMS.iter().find(|e| e.name == "microaggregation").expect("is in the catalogue");
+    let given: BTreeMap<String, String> =
+        given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let goal = Goal::new(table, goal);
     let fits = goal.unfit().is_empty();
-    fits.then(|| algorithm(entry, &given)?.anonymize(table, &goal, seed, &|_, _| true).ok()).flatten()
+    fits.then(|| algorithm(entry, &given)?.anonymize(table, &goal, seed, &|_, _| true).ok())
+        .flatten()
 }
 
 fn generalized(form: &Form) -> &Generalized {
@@ -28,12 +31,18 @@ fn generalized(form: &Form) -> &Generalized {
 
 fn sse(table: &Table, form: &Form) -> Option<f64> {
     let metric = METRICS.iter().find(|m| m.name == "sse").expect("is in the catalogue");
-    (metric.measure)(&Subject { release: &Release::of(table, form), k: 1, truth: Some((table, form)) })
+    (metric.measure)(&Subject {
+        release: &Release::of(table, form),
+        k: 1,
+        truth: Some((table, form)),
+    })
 }
 
 /// The texts of a column in a class, one per record; a missing one is empty.
 fn texts<'a>(attribute: &'a Attribute, codes: &[u32], members: &[Member]) -> Vec<&'a str> {
-    let text = |m: &Member| std::iter::repeat_n(attribute.taxonomy.leaf(codes[m.row as usize]), m.count as usize);
+    let text = |m: &Member| {
+        std::iter::repeat_n(attribute.taxonomy.leaf(codes[m.row as usize]), m.count as usize)
+    };
     members.iter().flat_map(text).collect()
 }
 
@@ -51,7 +60,8 @@ fn shown(attribute: &Attribute, texts: &[&str], decimals: usize) -> String {
         return String::new();
     }
     if let Scale::Number(grid) = taxonomy.scale() {
-        let mean = known.iter().map(|text| text.parse::<f64>().expect("a number")).sum::<f64>() / known.len() as f64;
+        let mean = known.iter().map(|text| text.parse::<f64>().expect("a number")).sum::<f64>()
+            / known.len() as f64;
         return format!("{mean:.*}", decimals + grid.decimals as usize);
     }
     known.sort_by_key(leaf);
@@ -60,7 +70,9 @@ fn shown(attribute: &Attribute, texts: &[&str], decimals: usize) -> String {
 
 /// Equal, or numbers that differ by one unit of the last digit.
 fn alike(a: &str, b: &str, decimals: Option<usize>) -> bool {
-    let near = |(a, b): (f64, f64)| decimals.is_some_and(|d| (a - b).abs() < 1.000_001 * 0.1f64.powi(d as i32));
+    let near = |(a, b): (f64, f64)| {
+        decimals.is_some_and(|d| (a - b).abs() < 1.000_001 * 0.1f64.powi(d as i32))
+    };
     a == b || a.parse().ok().zip(b.parse().ok()).is_some_and(near)
 }
 

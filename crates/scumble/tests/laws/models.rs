@@ -8,7 +8,8 @@ use scumble::catalogue::{Entry, Kind, MODELS, Parameters};
 use scumble::class::{EquivalenceClass, Histogram};
 use scumble::exact::effective_l;
 use scumble::model::{
-    Belief, Bound, Concern, Context, Distance, Measured, Model, Verdict, distance, frontier, smallest_c,
+    Belief, Bound, Concern, Context, Distance, Measured, Model, Verdict, distance, frontier,
+    smallest_c,
 };
 use scumble::release::Shape;
 use scumble::table::{Attribute, Distribution};
@@ -17,13 +18,18 @@ use std::collections::BTreeMap;
 
 /// A class of these counts by code, without a region.
 pub fn class(counts: &[u64]) -> EquivalenceClass {
-    EquivalenceClass { region: Vec::new(), count: counts.iter().sum(), histograms: vec![Histogram::dense(counts)] }
+    EquivalenceClass {
+        region: Vec::new(),
+        count: counts.iter().sum(),
+        histograms: vec![Histogram::dense(counts)],
+    }
 }
 
 /// The sensitive attribute of a kind, and the distribution of all classes together.
 pub fn whole(kind: usize, classes: &[Vec<u64>]) -> (Attribute, Distribution) {
     let column = cases::column(kind);
-    let (taxonomy, _) = scumble::encode::encode("s", &column.rule, column.rows, column.texts, &[]).expect("right");
+    let (taxonomy, _) =
+        scumble::encode::encode("s", &column.rule, column.rows, column.texts, &[]).expect("right");
     let mut counts = vec![0; taxonomy.leaves()];
     for class in classes {
         (0..counts.len()).for_each(|i| counts[i] += class.get(i).copied().unwrap_or(0));
@@ -33,10 +39,12 @@ pub fn whole(kind: usize, classes: &[Vec<u64>]) -> (Attribute, Distribution) {
     (attribute, distribution)
 }
 
-/// Models that look at nothing but the histogram of one attribute. The others have their laws on whole tables.
+/// Models that look at nothing but the histogram of one attribute. The others have their laws on
+/// whole tables.
 fn plain_models() -> impl Iterator<Item = &'static Entry<Box<dyn Model>>> {
     let plain = |e: &&Entry<Box<dyn Model>>| {
-        let stranger = |p: &scumble::catalogue::Parameter| matches!(p.kind, Kind::Guard | Kind::Register);
+        let stranger =
+            |p: &scumble::catalogue::Parameter| matches!(p.kind, Kind::Guard | Kind::Register);
         !e.parameters.iter().any(stranger) && {
             let promise = build(e, &parameters(e.name, e.parameters, &[1, 1, 1], &[])).promise();
             promise.concerns != Concern::Joint && !promise.region
@@ -47,8 +55,9 @@ fn plain_models() -> impl Iterator<Item = &'static Entry<Box<dyn Model>>> {
 
 /// Two or more classes of a table, as counts of the values of a sensitive attribute of some kind.
 fn partitions() -> impl Strategy<Value = (usize, Vec<Vec<u64>>)> {
-    let class = prop::collection::vec(prop_oneof![2 => Just(0u64), 5 => 0u64..7, 1 => 0u64..400], 4)
-        .prop_filter("a class has records", |c| c.iter().any(|&n| n > 0));
+    let class =
+        prop::collection::vec(prop_oneof![2 => Just(0u64), 5 => 0u64..7, 1 => 0u64..400], 4)
+            .prop_filter("a class has records", |c| c.iter().any(|&n| n > 0));
     (0..KINDS, prop::collection::vec(class, 2..6))
 }
 
@@ -64,7 +73,11 @@ fn context(of: &(Attribute, Distribution)) -> Context<'_> {
     }
 }
 
-pub fn judge(model: &dyn Model, of: &(Attribute, Distribution), class: &EquivalenceClass) -> Verdict {
+pub fn judge(
+    model: &dyn Model,
+    of: &(Attribute, Distribution),
+    class: &EquivalenceClass,
+) -> Verdict {
     model.judge(&context(of), class)
 }
 
@@ -125,7 +138,8 @@ proptest! {
             };
             let (before, after) = (worst(&classes), worst(&merged));
             let slack = match (before, after) {
-                // exp(H) is shown as the nearest number; equal figures may differ in the last place.
+                // exp(H) is shown as the nearest number; equal figures may differ in the last
+                // place.
                 (Measured::Real(b), Measured::Real(a)) => (a - b).abs() < 1e-12 * b,
                 _ => false,
             };
@@ -172,8 +186,8 @@ fn model(name: &str, given: &[(&str, &str)]) -> Box<dyn Model> {
 }
 
 proptest! {
-    /// With nothing harmless and nothing forbidden the disclosure models are recursive (c,ℓ)-diversity, and so is
-    /// robustness to j negations with ℓ less j.
+    /// With nothing harmless and nothing forbidden the disclosure models are recursive
+    /// (c,ℓ)-diversity, and so is robustness to j negations with ℓ less j.
     #[test]
     fn some_models_are_recursive_in_disguise((kind, counts) in partitions(), c in 1u32..60, l in 2u32..5, j in 0u32..3) {
         let table = whole(kind, &counts);
@@ -200,7 +214,11 @@ proptest! {
 }
 
 /// `holds` is what the comparison of measure and requirement says.
-fn agrees_with_measure(name: &str, model: &dyn Model, verdict: &Verdict) -> Result<(), TestCaseError> {
+fn agrees_with_measure(
+    name: &str,
+    model: &dyn Model,
+    verdict: &Verdict,
+) -> Result<(), TestCaseError> {
     let order = match verdict.measured {
         Measured::Exact(measured) => measured.cmp(&model.promise().required),
         Measured::Infinite => Ordering::Greater,
@@ -230,7 +248,8 @@ fn size_decides(
     if model.promise().size_decides {
         for class in classes {
             prop_assert_eq!(judge(model, of, class).holds, class.count >= model.promise().least);
-            let blind = EquivalenceClass { histograms: vec![Histogram::default()], ..class.clone() };
+            let blind =
+                EquivalenceClass { histograms: vec![Histogram::default()], ..class.clone() };
             prop_assert_eq!(judge(model, of, class), judge(model, of, &blind));
         }
     }
@@ -239,10 +258,13 @@ fn size_decides(
 
 #[test]
 fn every_manual_page_has_its_headings() {
-    let model = ["## Definition", "## Protects against", "## Does not protect against", "## Reference"];
-    let algorithm = ["## Method", "## Guarantee", "## Cost", "## Departures from the paper", "## Reference"];
+    let model =
+        ["## Definition", "## Protects against", "## Does not protect against", "## Reference"];
+    let algorithm =
+        ["## Method", "## Guarantee", "## Cost", "## Departures from the paper", "## Reference"];
     let models = MODELS.iter().map(|e| (e.name, e.manual(), &model[..]));
-    let algorithms = scumble::catalogue::ALGORITHMS.iter().map(|e| (e.name, e.manual(), &algorithm[..]));
+    let algorithms =
+        scumble::catalogue::ALGORITHMS.iter().map(|e| (e.name, e.manual(), &algorithm[..]));
     for (name, page, headings) in models.chain(algorithms) {
         for heading in headings {
             assert!(page.lines().any(|line| line == *heading), "`{name}` has no {heading}");
@@ -258,7 +280,12 @@ fn what_concerns_identity_needs_no_histogram() {
         let model = build(entry, &parameters(entry.name, entry.parameters, &[1, 1, 1], &[]));
         if model.promise().concerns == Concern::Identity {
             let bare = EquivalenceClass { region: Vec::new(), count: 5, histograms: Vec::new() };
-            assert_eq!(judge(&*model, &table, &bare), judge(&*model, &table, &class(&[2, 3])), "{}", entry.name);
+            assert_eq!(
+                judge(&*model, &table, &bare),
+                judge(&*model, &table, &class(&[2, 3])),
+                "{}",
+                entry.name
+            );
         }
     }
 }
@@ -270,7 +297,11 @@ fn every_model_keeps_its_laws_on_tables() {
     let law = |(case, draws, parts): (Case, Vec<cases::Draw>, Vec<usize>)| {
         let table = &case.table;
         let classes: Vec<EquivalenceClass> = (0..3)
-            .map(|part| (0..table.rows() as u32).filter(|&r| parts[r as usize] == part).collect::<Vec<u32>>())
+            .map(|part| {
+                (0..table.rows() as u32)
+                    .filter(|&r| parts[r as usize] == part)
+                    .collect::<Vec<u32>>()
+            })
             .filter(|rows| !rows.is_empty())
             .map(|rows| naive::class(table, &rows))
             .collect();
@@ -282,7 +313,11 @@ fn every_model_keeps_its_laws_on_tables() {
             let promise = r.model.promise();
             let verdicts: Vec<Verdict> = classes.iter().map(|c| goal.judge(0, c)).collect();
             for (a, va) in classes.iter().zip(&verdicts) {
-                prop_assert!(!va.holds || a.count >= promise.least, "{} holds below its least", r.name);
+                prop_assert!(
+                    !va.holds || a.count >= promise.least,
+                    "{} holds below its least",
+                    r.name
+                );
                 agrees_with_measure(r.name, &*r.model, va)?;
                 for (b, vb) in classes.iter().zip(&verdicts).filter(|(b, _)| *b != a) {
                     let mut both = a.merge(b);
@@ -290,7 +325,14 @@ fn every_model_keeps_its_laws_on_tables() {
                         *run = attribute.taxonomy.cover(*run);
                     }
                     if promise.monotone && va.holds && vb.holds {
-                        prop_assert!(goal.judge(0, &both).holds, "{} {:?}: {:?} + {:?}", r.name, r.parameters, a, b);
+                        prop_assert!(
+                            goal.judge(0, &both).holds,
+                            "{} {:?}: {:?} + {:?}",
+                            r.name,
+                            r.parameters,
+                            a,
+                            b
+                        );
                     }
                 }
             }
@@ -299,10 +341,23 @@ fn every_model_keeps_its_laws_on_tables() {
             if let Some(whole) = whole {
                 agrees_with_measure(r.name, &*r.model, &whole)?;
                 if let Some(holds) = naive::keeps_as_a_whole(&r, table, &classes) {
-                    prop_assert_eq!(whole.holds, holds, "{} {:?}: {:?}", r.name, r.parameters, whole);
+                    prop_assert_eq!(
+                        whole.holds,
+                        holds,
+                        "{} {:?}: {:?}",
+                        r.name,
+                        r.parameters,
+                        whole
+                    );
                 }
                 let parts = verdicts.iter().all(|v| v.holds);
-                prop_assert!(!parts || whole.holds, "{} {:?}: all do their part, {:?}", r.name, r.parameters, whole);
+                prop_assert!(
+                    !parts || whole.holds,
+                    "{} {:?}: all do their part, {:?}",
+                    r.name,
+                    r.parameters,
+                    whole
+                );
             }
         }
         Ok(())
@@ -311,29 +366,40 @@ fn every_model_keeps_its_laws_on_tables() {
     runner.run(&drawn, law).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// The witness of a class is what the definition finds among all people and all values: the largest change, of the first
-/// person and the first value where it is reached more than once.
+/// The witness of a class is what the definition finds among all people and all values: the largest
+/// change, of the first person and the first value where it is reached more than once.
 #[test]
 fn the_witness_is_who_is_told_most_about() {
     let which = MODELS.iter().position(|e| e.name == "bayes-optimal").expect("is in the catalogue");
     let drawn = (cases::cases(9), 0u32..21, 0usize..2, prop::collection::vec(0usize..2, 9));
     let law = |(case, theta, attribute, parts): (Case, u32, usize, Vec<usize>)| {
         let table = &case.table;
-        let rows = |part| (0..table.rows() as u32).filter(|&r| parts[r as usize] == part).collect::<Vec<u32>>();
+        let rows = |part| {
+            (0..table.rows() as u32).filter(|&r| parts[r as usize] == part).collect::<Vec<u32>>()
+        };
         let readings = [0, 1].map(|reading| (which, [theta, reading, 0], attribute, 0));
         for r in cases::requirements(&readings, table) {
             let goal = Goal::new(table, std::slice::from_ref(&r));
             for rows in [rows(0), rows(1)].iter().filter(|rows| !rows.is_empty()) {
                 let class = naive::class(table, rows);
-                let values = class.histograms[r.attribute.expect("about one")].0.iter().copied().collect();
+                let values =
+                    class.histograms[r.attribute.expect("about one")].0.iter().copied().collect();
                 let told = naive::told(&r, table, &class.region, &values);
-                let expected = told.and_then(|told| told.into_iter().rev().max_by_key(naive::change));
+                let expected =
+                    told.and_then(|told| told.into_iter().rev().max_by_key(naive::change));
                 let found = r.model.witness(&goal.context(0), &class).map(|w| {
                     let leaves = w.person.iter().map(|(_, place)| place / 2).collect::<Vec<u32>>();
                     let Belief { value, prior, posterior } = w.belief;
-                    (leaves, value, prior.ratio().expect("small"), posterior.ratio().expect("small"))
+                    (
+                        leaves,
+                        value,
+                        prior.ratio().expect("small"),
+                        posterior.ratio().expect("small"),
+                    )
                 });
-                let measured = found.as_ref().map_or(Measured::Infinite, |w| Measured::Exact(naive::change(w)));
+                let measured = found
+                    .as_ref()
+                    .map_or(Measured::Infinite, |w| Measured::Exact(naive::change(w)));
                 prop_assert_eq!(goal.judge(0, &class).measured, measured);
                 prop_assert_eq!(found, expected, "{:?}", r.parameters);
             }
@@ -355,7 +421,8 @@ fn twins_agree_with_their_models() {
         // A class of every other row: neither the table itself nor a single record.
         let rows: Vec<(u32, u64)> =
             (0..table.rows()).step_by(2).map(|r| (r as u32, u64::from(table.counts[r]))).collect();
-        let histogram = |codes: &Vec<u32>| Histogram::of(rows.iter().map(|&(row, n)| (codes[row as usize], n)));
+        let histogram =
+            |codes: &Vec<u32>| Histogram::of(rows.iter().map(|&(row, n)| (codes[row as usize], n)));
         let class = EquivalenceClass {
             region: table.top(),
             count: rows.iter().map(|(_, n)| n).sum(),

@@ -1,5 +1,5 @@
-//! Slow twins of what the crate computes cleverly: nothing here shares code with it, apart from the ladder of the
-//! taxonomy (`at_level`), on which the taxonomy's own laws are checked.
+//! Slow twins of what the crate computes cleverly: nothing here shares code with it, apart from the
+//! ladder of the taxonomy (`at_level`), on which the taxonomy's own laws are checked.
 
 use super::cases::Case;
 use scumble::algorithm::{Goal, Requirement};
@@ -49,12 +49,14 @@ pub fn entropy_at_least(counts: &[u64], p: u64, q: u64) -> bool {
     left.at_least(&right)
 }
 
-/// The cheapest way to carry supplies to demands (equal in sum): successive shortest paths, Bellman and Ford.
+/// The cheapest way to carry supplies to demands (equal in sum): successive shortest paths, Bellman
+/// and Ford.
 pub fn transport(supply: &[i64], demand: &[i64], cost: impl Fn(usize, usize) -> i64) -> i64 {
     let n = supply.len();
     let (source, sink, nodes) = (2 * n, 2 * n + 1, 2 * n + 2);
     let mut edges: Vec<(usize, usize, i64, i64)> = Vec::new(); // from, to, room, cost; the next one is its reverse
-    let mut edge = |from, to, room, cost: i64| edges.extend([(from, to, room, cost), (to, from, 0, -cost)]);
+    let mut edge =
+        |from, to, room, cost: i64| edges.extend([(from, to, room, cost), (to, from, 0, -cost)]);
     for i in 0..n {
         edge(source, i, supply[i], 0);
         edge(n + i, sink, demand[i], 0);
@@ -93,22 +95,32 @@ pub fn transport(supply: &[i64], demand: &[i64], cost: impl Fn(usize, usize) -> 
 /// The lowest level at which all these leaves are under one node.
 pub fn meeting_level(taxonomy: &Taxonomy, leaves: &[u32]) -> usize {
     (0..=taxonomy.levels())
-        .find(|&l| leaves.windows(2).all(|w| taxonomy.at_level(w[0], l) == taxonomy.at_level(w[1], l)))
+        .find(|&l| {
+            leaves.windows(2).all(|w| taxonomy.at_level(w[0], l) == taxonomy.at_level(w[1], l))
+        })
         .expect("all leaves meet at the root")
 }
 
 /// Earth mover's distance as a fraction, by solving the transport problem.
-pub fn earth_mover(distance: &str, class: &BTreeMap<u32, u64>, table: &Distribution) -> (u128, u128) {
-    let codes: Vec<u32> = (0..table.counts.len() as u32).filter(|&c| table.counts[c as usize] > 0).collect();
+pub fn earth_mover(
+    distance: &str,
+    class: &BTreeMap<u32, u64>,
+    table: &Distribution,
+) -> (u128, u128) {
+    let codes: Vec<u32> =
+        (0..table.counts.len() as u32).filter(|&c| table.counts[c as usize] > 0).collect();
     let in_class = |c: &u32| class.get(c).copied().unwrap_or(0) as i64;
     let (n, total): (u64, u64) = (class.values().sum(), table.counts.iter().sum());
     let supply: Vec<i64> = codes.iter().map(|c| in_class(c) * total as i64).collect();
     let demand: Vec<i64> = codes.iter().map(|&c| (table.counts[c as usize] * n) as i64).collect();
     let (unit, cost) = match distance {
         "equal" => (1, transport(&supply, &demand, |i, j| i64::from(i != j))),
-        "ordered" => (codes.len().max(2) - 1, transport(&supply, &demand, |i, j| i.abs_diff(j) as i64)),
+        "ordered" => {
+            (codes.len().max(2) - 1, transport(&supply, &demand, |i, j| i.abs_diff(j) as i64))
+        }
         "hierarchical" => {
-            let apart = |i: usize, j: usize| meeting_level(&table.taxonomy, &[codes[i], codes[j]]) as i64;
+            let apart =
+                |i: usize, j: usize| meeting_level(&table.taxonomy, &[codes[i], codes[j]]) as i64;
             (table.taxonomy.levels(), transport(&supply, &demand, apart))
         }
         other => panic!("no twin of the distance `{other}`"),
@@ -116,7 +128,8 @@ pub fn earth_mover(distance: &str, class: &BTreeMap<u32, u64>, table: &Distribut
     (cost as u128, u128::from(n) * u128::from(total) * unit as u128)
 }
 
-/// Whether records (rows with counts) keep a requirement as one class. Models without a twin judge themselves.
+/// Whether records (rows with counts) keep a requirement as one class. Models without a twin judge
+/// themselves.
 pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]) -> bool {
     let size: u64 = rows.iter().map(|(_, n)| n).sum();
     let mut histogram: BTreeMap<u32, u64> = BTreeMap::new();
@@ -149,21 +162,23 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
             let (f, people) = (u128::from(size), u128::from(candidates(r, table, region, size)));
             let (min, max) = (r.parameters.number("min"), r.parameters.number("max"));
             let outside = people_of(r, table).iter().any(|(who, _)| !fits(table, region, who));
-            f * max.den() <= people * max.num() && f * min.den() >= people * min.num() && (min.num() == 0 || !outside)
+            f * max.den() <= people * max.num()
+                && f * min.den() >= people * min.num()
+                && (min.num() == 0 || !outside)
         }
         "average-risk" => {
             let (p, q) = fraction(r.parameters.number("threshold"));
             q <= p * candidates(r, table, region, size)
         }
         "population-uniqueness" => size > 1 || r.parameters.number("threshold") == Ratio::whole(1),
-        "bayes-optimal" => {
-            largest_change(r, table, region, &histogram).is_some_and(|change| change <= r.parameters.number("theta"))
-        }
+        "bayes-optimal" => largest_change(r, table, region, &histogram)
+            .is_some_and(|change| change <= r.parameters.number("theta")),
         "alpha-k-anonymity" => {
             let (p, q) = fraction(r.parameters.number("alpha"));
             let listed = r.parameters.list("values");
             let limited = |code: &u32| listed.is_empty() || named(r, table, *code, listed);
-            size >= r.parameters.count("k") && histogram.iter().all(|(code, n)| !limited(code) || n * q <= p * size)
+            size >= r.parameters.count("k")
+                && histogram.iter().all(|(code, n)| !limited(code) || n * q <= p * size)
         }
         "beta-likeness" | "delta-disclosure" => {
             is_like(r, &histogram, &table.distributions()[r.attribute.unwrap_or(0)])
@@ -173,7 +188,9 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
             let (p, q) = fraction(r.parameters.number("c2"));
             let listed = r.parameters.list("forbidden");
             let of = |value: &String| {
-                let found = histogram.iter().find(|(code, _)| named(r, table, **code, std::slice::from_ref(value)));
+                let found = histogram
+                    .iter()
+                    .find(|(code, _)| named(r, table, **code, std::slice::from_ref(value)));
                 found.map_or(0, |(_, n)| *n)
             };
             positive(r, table, &histogram) && listed.iter().all(|value| of(value) * q >= p * size)
@@ -183,14 +200,22 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
             (0..columns.len()).all(|i| {
                 let mut parts: BTreeMap<Vec<u32>, BTreeMap<u32, u64>> = BTreeMap::new();
                 for &(row, n) in rows {
-                    let others = (0..columns.len()).filter(|&j| j != i).map(|j| columns[j][row as usize]);
-                    *parts.entry(others.collect()).or_default().entry(columns[i][row as usize]).or_default() += n;
+                    let others =
+                        (0..columns.len()).filter(|&j| j != i).map(|j| columns[j][row as usize]);
+                    *parts
+                        .entry(others.collect())
+                        .or_default()
+                        .entry(columns[i][row as usize])
+                        .or_default() += n;
                 }
-                parts.values().all(|part| is_diverse(r, &part.values().copied().collect::<Vec<_>>()))
+                parts
+                    .values()
+                    .all(|part| is_diverse(r, &part.values().copied().collect::<Vec<_>>()))
             })
         }
         "negation-robustness" => subsets(counts.len()).into_iter().all(|out| {
-            let left: Vec<u64> = (0..counts.len()).filter(|&i| !out.contains(&i)).map(|i| counts[i]).collect();
+            let left: Vec<u64> =
+                (0..counts.len()).filter(|&i| !out.contains(&i)).map(|i| counts[i]).collect();
             out.len() as u64 > r.parameters.count("j") || left.is_empty() || is_diverse(r, &left)
         }),
         "ff-anonymity" => does_its_part(r, table, region),
@@ -198,11 +223,17 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
         "predicate" => counts.len() >= 3 && 2 * counts[0] <= size,
         "personalized-privacy" => {
             let (p, q) = fraction(r.parameters.number("breach"));
-            let guard = table.sensitive.iter().position(|a| a.name == r.parameters.text("guard")).expect("is there");
-            let (values, wishes) = (&table.sensitive_codes[r.attribute.unwrap_or(0)], &table.sensitive_codes[guard]);
+            let guard = table
+                .sensitive
+                .iter()
+                .position(|a| a.name == r.parameters.text("guard"))
+                .expect("is there");
+            let (values, wishes) =
+                (&table.sensitive_codes[r.attribute.unwrap_or(0)], &table.sensitive_codes[guard]);
             let t = &table.sensitive[r.attribute.unwrap_or(0)].taxonomy;
             let above = |leaf: u32, node: &str| {
-                node == "*" || (0..=t.levels()).any(|level| t.label(t.at_level(leaf, level)) == node)
+                node == "*"
+                    || (0..=t.levels()).any(|level| t.label(t.at_level(leaf, level)) == node)
             };
             rows.iter().all(|&(row, _)| {
                 let node = table.sensitive[guard].taxonomy.leaf(wishes[row as usize]);
@@ -211,8 +242,9 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
             })
         }
         _ => {
-            let of =
-                |codes: &Vec<u32>| scumble::class::Histogram::of(rows.iter().map(|&(row, n)| (codes[row as usize], n)));
+            let of = |codes: &Vec<u32>| {
+                scumble::class::Histogram::of(rows.iter().map(|&(row, n)| (codes[row as usize], n)))
+            };
             let histograms = table.sensitive_codes.iter().map(of).collect();
             let class = EquivalenceClass { region: region.to_vec(), count: size, histograms };
             Goal::new(table, std::slice::from_ref(r)).judge(0, &class).holds
@@ -220,21 +252,27 @@ pub fn keeps(r: &Requirement, table: &Table, region: &[Run], rows: &[(u32, u64)]
     }
 }
 
-/// Whether nothing that the region shows, and nothing above it, can be attacked: what is not observable is not too
-/// sensitive. Sensitivity and observability themselves have their laws in `freeform.rs`.
+/// Whether nothing that the region shows, and nothing above it, can be attacked: what is not
+/// observable is not too sensitive. Sensitivity and observability themselves have their laws in
+/// `freeform.rs`.
 fn does_its_part(r: &Requirement, table: &Table, region: &[Run]) -> bool {
-    let (observable, threat) = (r.parameters.number("observability"), r.parameters.number("threat"));
+    let (observable, threat) =
+        (r.parameters.number("observability"), r.parameters.number("threat"));
     (0..region.len()).filter(|d| r.on.as_ref().is_none_or(|on| on.contains(d))).all(|d| {
         let (attribute, run) = (&table.quasi[d], region[d]);
         let t = &attribute.taxonomy;
-        let nodes = (0..=t.levels()).map(|level| t.at_level(run.first, level)).filter(|node| node.covers(run));
-        let hidden = nodes.chain([run]).filter(|&v| scumble::freeform::observability(attribute, v) < observable);
+        let nodes = (0..=t.levels())
+            .map(|level| t.at_level(run.first, level))
+            .filter(|node| node.covers(run));
+        let hidden = nodes
+            .chain([run])
+            .filter(|&v| scumble::freeform::observability(attribute, v) < observable);
         hidden.into_iter().all(|v| scumble::freeform::sensitivity(attribute, v) <= threat)
     })
 }
 
-/// The people of a requirement's register by their leaf on each quasi-identifier, with how many they are. The registers
-/// of the laws know all columns and no other values.
+/// The people of a requirement's register by their leaf on each quasi-identifier, with how many
+/// they are. The registers of the laws know all columns and no other values.
 fn people_of(r: &Requirement, table: &Table) -> Vec<(Vec<u32>, u64)> {
     let register = r.register.as_ref().expect("a register");
     let leaf = |a: &scumble::table::Attribute, row: usize| {
@@ -246,7 +284,8 @@ fn people_of(r: &Requirement, table: &Table) -> Vec<(Vec<u32>, u64)> {
 }
 
 fn fits(table: &Table, region: &[Run], who: &[u32]) -> bool {
-    let inside = |d: usize| region[d] == table.quasi[d].taxonomy.root() || region[d].contains(who[d]);
+    let inside =
+        |d: usize| region[d] == table.quasi[d].taxonomy.root() || region[d].contains(who[d]);
     (0..who.len()).all(inside)
 }
 
@@ -259,11 +298,18 @@ fn candidates(r: &Requirement, table: &Table, region: &[Run], size: u64) -> u64 
     people.iter().filter(|(who, _)| fits(table, region, who)).map(|(_, n)| n).sum::<u64>().max(size)
 }
 
-/// What is believed of a person about a value: the person's leaves, the value, the prior and the posterior.
+/// What is believed of a person about a value: the person's leaves, the value, the prior and the
+/// posterior.
 pub type Told = (Vec<u32>, u32, Ratio, Ratio);
 
-/// The largest change of a belief that a class brings about, by the definition; nothing if there is none.
-fn largest_change(r: &Requirement, table: &Table, region: &[Run], class: &BTreeMap<u32, u64>) -> Option<Ratio> {
+/// The largest change of a belief that a class brings about, by the definition; nothing if there is
+/// none.
+fn largest_change(
+    r: &Requirement,
+    table: &Table,
+    region: &[Run],
+    class: &BTreeMap<u32, u64>,
+) -> Option<Ratio> {
     told(r, table, region, class)?.iter().map(change).max()
 }
 
@@ -273,16 +319,24 @@ pub fn change((_, _, prior, posterior): &Told) -> Ratio {
     Ratio::new(a.abs_diff(b), prior.den() * posterior.den())
 }
 
-/// Everything that is believed of everybody who fits a class; nothing if the class cannot be judged.
-pub fn told(r: &Requirement, table: &Table, region: &[Run], class: &BTreeMap<u32, u64>) -> Option<Vec<Told>> {
+/// Everything that is believed of everybody who fits a class; nothing if the class cannot be
+/// judged.
+pub fn told(
+    r: &Requirement,
+    table: &Table,
+    region: &[Run],
+    class: &BTreeMap<u32, u64>,
+) -> Option<Vec<Told>> {
     let register = r.register.as_ref().expect("a register");
     let sensitive = &table.sensitive[r.attribute.expect("about an attribute")];
     let column = register.columns.iter().find(|c| c.name == sensitive.name).expect("every column");
     let mut people: BTreeMap<Vec<u32>, BTreeMap<u32, u128>> = BTreeMap::new();
     let mut all: BTreeMap<u32, u128> = BTreeMap::new();
-    for (row, (who, n)) in people_of(r, table).into_iter().enumerate().filter(|(_, (who, _))| fits(table, region, who))
+    for (row, (who, n)) in
+        people_of(r, table).into_iter().enumerate().filter(|(_, (who, _))| fits(table, region, who))
     {
-        let value = sensitive.taxonomy.find(&column.texts[column.codes[row] as usize]).expect("a leaf");
+        let value =
+            sensitive.taxonomy.find(&column.texts[column.codes[row] as usize]).expect("a leaf");
         *people.entry(who).or_default().entry(value).or_default() += u128::from(n);
         *all.entry(value).or_default() += u128::from(n);
     }
@@ -294,8 +348,9 @@ pub fn told(r: &Requirement, table: &Table, region: &[Run], class: &BTreeMap<u32
             return None;
         }
         let rest = |s: &u32| class.keys().filter(|x| *x != s).map(|x| all[x]).product::<u128>();
-        let likely =
-            |(s, n): (&u32, &u128)| (*s, class.get(s).map_or(0, |&in_class| u128::from(in_class) * n * rest(s)));
+        let likely = |(s, n): (&u32, &u128)| {
+            (*s, class.get(s).map_or(0, |&in_class| u128::from(in_class) * n * rest(s)))
+        };
         people.values().map(|f| f.iter().map(likely).collect()).collect()
     };
     let mut told = Vec::new();
@@ -310,8 +365,8 @@ pub fn told(r: &Requirement, table: &Table, region: &[Run], class: &BTreeMap<u32
     (!told.is_empty()).then_some(told)
 }
 
-/// The weights of the values of everybody if the members of the class are known: every way to deal the values to them is
-/// tried.
+/// The weights of the values of everybody if the members of the class are known: every way to deal
+/// the values to them is tried.
 fn members_likely(
     people: &BTreeMap<Vec<u32>, BTreeMap<u32, u128>>,
     all: u128,
@@ -340,7 +395,9 @@ fn members_likely(
     // belief[i][s]: weight of the worlds in which member i has s.
     let mut belief: Vec<BTreeMap<u32, u128>> = vec![BTreeMap::new(); members.len()];
     deal(&members, &mut class.clone(), 1, &mut Vec::new(), &mut belief);
-    let of = |f: &BTreeMap<u32, u128>| Some(belief[which.iter().position(|same| **same == shares(f))?].clone());
+    let of = |f: &BTreeMap<u32, u128>| {
+        Some(belief[which.iter().position(|same| **same == shares(f))?].clone())
+    };
     people.values().map(of).collect()
 }
 
@@ -396,14 +453,20 @@ fn is_diverse(r: &Requirement, counts: &[u64]) -> bool {
     }
 }
 
-/// Whether these classes keep a wide requirement as a whole; nothing for models without a twin here.
-pub fn keeps_as_a_whole(r: &Requirement, table: &Table, classes: &[EquivalenceClass]) -> Option<bool> {
+/// Whether these classes keep a wide requirement as a whole; nothing for models without a twin
+/// here.
+pub fn keeps_as_a_whole(
+    r: &Requirement,
+    table: &Table,
+    classes: &[EquivalenceClass],
+) -> Option<bool> {
     let candidates = |c: &EquivalenceClass| candidates(r, table, &c.region, c.count);
     match r.name {
         "average-risk" => {
             let t = r.parameters.number("threshold").to_f64();
             let records: u64 = classes.iter().map(|c| c.count).sum();
-            let mean = classes.iter().map(|c| c.count as f64 / candidates(c) as f64).sum::<f64>() / records as f64;
+            let mean = classes.iter().map(|c| c.count as f64 / candidates(c) as f64).sum::<f64>()
+                / records as f64;
             ((mean - t).abs() > 1e-9).then_some(mean < t)
         }
         "delta-presence" => {
@@ -413,28 +476,33 @@ pub fn keeps_as_a_whole(r: &Requirement, table: &Table, classes: &[EquivalenceCl
                 min <= presence && presence <= max
             };
             let found = |who: &[u32]| classes.iter().any(|c| fits(table, &c.region, who));
-            Some(classes.iter().all(inside) && people_of(r, table).iter().all(|(who, _)| found(who)))
+            Some(
+                classes.iter().all(inside) && people_of(r, table).iter().all(|(who, _)| found(who)),
+            )
         }
         _ => None,
     }
 }
 
-/// Positive disclosure by what the adversary does: no set of ℓ − 2 other values can be ruled out so that some value that
-/// is not harmless has too much of the rest.
+/// Positive disclosure by what the adversary does: no set of ℓ − 2 other values can be ruled out so
+/// that some value that is not harmless has too much of the rest.
 fn positive(r: &Requirement, table: &Table, histogram: &BTreeMap<u32, u64>) -> bool {
     let (p, q) = fraction(r.parameters.number("c"));
     let values: Vec<(u32, u64)> = histogram.iter().map(|(code, n)| (*code, *n)).collect();
-    subsets(values.len()).iter().filter(|out| out.len() as u64 + 2 <= r.parameters.count("l")).all(|out| {
-        let left = || (0..values.len()).filter(|i| !out.contains(i));
-        left().all(|s| {
-            let rest: u64 = left().filter(|&i| i != s).map(|i| values[i].1).sum();
-            let harmless = named(r, table, values[s].0, r.parameters.list("harmless"));
-            harmless && p > 0 || !harmless && values[s].1 * q < p * rest
-        })
-    })
+    subsets(values.len()).iter().filter(|out| out.len() as u64 + 2 <= r.parameters.count("l")).all(
+        |out| {
+            let left = || (0..values.len()).filter(|i| !out.contains(i));
+            left().all(|s| {
+                let rest: u64 = left().filter(|&i| i != s).map(|i| values[i].1).sum();
+                let harmless = named(r, table, values[s].0, r.parameters.list("harmless"));
+                harmless && p > 0 || !harmless && values[s].1 * q < p * rest
+            })
+        },
+    )
 }
 
-/// β-likeness and δ-disclosure in floating point, which decides all but ties; where p = q no logarithm is needed.
+/// β-likeness and δ-disclosure in floating point, which decides all but ties; where p = q no
+/// logarithm is needed.
 fn is_like(r: &Requirement, class: &BTreeMap<u32, u64>, table: &Distribution) -> bool {
     let (n, total) = (class.values().sum::<u64>() as f64, table.counts.iter().sum::<u64>() as f64);
     (0u32..).zip(&table.counts).filter(|(_, all)| **all > 0).all(|(code, &all)| {
@@ -444,14 +512,17 @@ fn is_like(r: &Requirement, class: &BTreeMap<u32, u64>, table: &Distribution) ->
         }
         let gain = p / q - 1.0;
         let enhanced = r.parameters.word("kind") == "enhanced";
-        gain <= 1e-12 || gain <= r.parameters.number("beta").to_f64() + 1e-12 && (!enhanced || gain <= -q.ln())
+        gain <= 1e-12
+            || gain <= r.parameters.number("beta").to_f64() + 1e-12
+                && (!enhanced || gain <= -q.ln())
     })
 }
 
 /// The class of some rows, with what covers them as its region.
 pub fn class(table: &Table, rows: &[u32]) -> EquivalenceClass {
-    let histogram =
-        |codes: &Vec<u32>| Histogram::of(rows.iter().map(|&r| (codes[r as usize], table.counts[r as usize].into())));
+    let histogram = |codes: &Vec<u32>| {
+        Histogram::of(rows.iter().map(|&r| (codes[r as usize], table.counts[r as usize].into())))
+    };
     let region = |(a, codes): (&scumble::table::Attribute, &Vec<u32>)| {
         let codes = || rows.iter().map(|&r| codes[r as usize]);
         cover(&a.taxonomy, codes().min().expect("rows"), codes().max().expect("rows"))
@@ -474,7 +545,8 @@ pub fn cover(taxonomy: &Taxonomy, first: u32, last: u32) -> Run {
     }
 }
 
-/// Strict Mondrian after its manual page: lists of rows, no threads, every cut tried by judging both sides.
+/// Strict Mondrian after its manual page: lists of rows, no threads, every cut tried by judging
+/// both sides.
 pub struct Mondrian<'a> {
     pub table: &'a Table,
     pub requirements: &'a [Requirement],
@@ -497,7 +569,8 @@ impl Mondrian<'_> {
         self.confirmed(&classes).then_some(classes)
     }
 
-    /// Whether all rows as one class keep the requirements, those about the release as a whole by themselves.
+    /// Whether all rows as one class keep the requirements, those about the release as a whole by
+    /// themselves.
     fn possible(&self, all: &[u32]) -> bool {
         let whole = class(self.table, all);
         let rows: Vec<(u32, u64)> = all.iter().map(|&r| (r, self.count(r))).collect();
@@ -526,15 +599,20 @@ impl Mondrian<'_> {
                 let key = (0..region.len()).map(|d| shown(region, d)).collect();
                 groups.entry(key).or_default().extend(rows);
             }
-            let pairs = |rows: &BTreeMap<u32, u64>| rows.iter().map(|(&row, &n)| (row, n)).collect::<Vec<_>>();
+            let pairs = |rows: &BTreeMap<u32, u64>| {
+                rows.iter().map(|(&row, &n)| (row, n)).collect::<Vec<_>>()
+            };
             if !r.model.promise().wide {
-                return groups.iter().all(|(region, rows)| keeps(r, self.table, region, &pairs(rows)));
+                return groups
+                    .iter()
+                    .all(|(region, rows)| keeps(r, self.table, region, &pairs(rows)));
             }
             let class = |(region, rows): (&Vec<Run>, &BTreeMap<u32, u64>)| {
                 let rows: Vec<u32> = rows.keys().copied().collect();
                 EquivalenceClass { region: region.clone(), ..class(self.table, &rows) }
             };
-            keeps_as_a_whole(r, self.table, &groups.iter().map(class).collect::<Vec<_>>()) != Some(false)
+            keeps_as_a_whole(r, self.table, &groups.iter().map(class).collect::<Vec<_>>())
+                != Some(false)
         })
     }
 
@@ -554,7 +632,10 @@ impl Mondrian<'_> {
 
     fn range(&self, dim: usize, rows: &[u32]) -> Run {
         let codes = || rows.iter().map(|&r| self.code(dim, r));
-        Run { first: codes().min().expect("a part has rows"), last: codes().max().expect("a part has rows") }
+        Run {
+            first: codes().min().expect("a part has rows"),
+            last: codes().max().expect("a part has rows"),
+        }
     }
 
     fn divide(&self, rows: Vec<u32>, region: Vec<Run>, classes: &mut Classes) {
@@ -597,7 +678,9 @@ impl Mondrian<'_> {
         places.sort_unstable();
         places.dedup();
         places.pop();
-        let left = |cut: u32| rows.iter().filter(|&&r| self.code(dim, r) <= cut).map(|&r| self.count(r)).sum::<u64>();
+        let left = |cut: u32| {
+            rows.iter().filter(|&&r| self.code(dim, r) <= cut).map(|&r| self.count(r)).sum::<u64>()
+        };
         if self.median {
             places = places.into_iter().find(|&cut| 2 * left(cut) >= total).into_iter().collect();
         } else {
@@ -606,9 +689,13 @@ impl Mondrian<'_> {
         // Records without a value are parted from the others before anything else is tried.
         let missing = self.table.quasi[dim].taxonomy.missing().filter(|&m| m == range.last);
         missing.map(|m| m - 1).into_iter().chain(places).find_map(|cut| {
-            let (a, b): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&r| self.code(dim, r) <= cut);
+            let (a, b): (Vec<u32>, Vec<u32>) =
+                rows.iter().partition(|&&r| self.code(dim, r) <= cut);
             (self.allowed(&a) && self.allowed(&b)).then(|| {
-                vec![(a, Run { first: region.first, last: cut }), (b, Run { first: cut + 1, last: region.last })]
+                vec![
+                    (a, Run { first: region.first, last: cut }),
+                    (b, Run { first: cut + 1, last: region.last }),
+                ]
             })
         })
     }
@@ -625,7 +712,8 @@ impl Mondrian<'_> {
         pieces.into_iter().map(|(run, piece)| (piece, run)).collect()
     }
 
-    /// Whether some cut of these rows leaves only pieces that keep the requirements, whatever its place.
+    /// Whether some cut of these rows leaves only pieces that keep the requirements, whatever its
+    /// place.
     pub fn can_be_cut(&self, rows: &[u32]) -> bool {
         (0..self.table.quasi.len()).any(|dim| self.cut(dim, rows, self.range(dim, rows)).is_some())
     }
@@ -635,7 +723,8 @@ impl Mondrian<'_> {
 pub fn largest_point(case: &Case) -> u64 {
     let mut points: BTreeMap<Vec<u32>, u64> = BTreeMap::new();
     for record in 0..case.records[0].len() {
-        let point = case.records[..case.table.quasi.len()].iter().map(|codes| codes[record]).collect();
+        let point =
+            case.records[..case.table.quasi.len()].iter().map(|codes| codes[record]).collect();
         *points.entry(point).or_default() += 1;
     }
     points.into_values().max().unwrap_or(0)

@@ -47,29 +47,46 @@ to = "releases/1"
 format = "parquet"
 "#;
 
-/// Mistakes: what is replaced by what, and words that the message must contain. Each is in a place of its own.
+/// Mistakes: what is replaced by what, and words that the message must contain. Each is in a place
+/// of its own.
 const MISTAKES: &[(&str, &str, &[&str])] = &[
     ("publisher = \"General Hospital\"", "publisher = 5", &["`publisher`", "text in quotes"]),
     ("source = ", "sauce = ", &["`sauce`", "not known", "source"]),
-    ("recipients = [\"university\"]", "recipients = \"university\"", &["`recipients`", "list of texts"]),
+    (
+        "recipients = [\"university\"]",
+        "recipients = \"university\"",
+        &["`recipients`", "list of texts"],
+    ),
     ("delimiter = \";\"", "delimiter = \";;\"", &["`delimiter`", "one character"]),
     ("missing = [\"\", \"NA\"]", "missing = [\"\", 0]", &["`missing`", "list of texts"]),
     ("ssn = { role = \"identifier\"", "ssn = { role = \"insensitive\"", &["`ssn`", "person"]),
     ("weight = 2", "weight = -2", &["weight", "at least 0"]),
     ("intervals = [5, 10, 20]", "intervals = [5, 12]", &["`age`", "do not nest"]),
     ("prefix = [4, 2]", "prefix = [2, 4]", &["prefix", "falling"]),
-    ("dates = [\"month\", \"year\"]", "dates = [\"month\", \"yaer\"]", &["dates", "`yaer`", "year"]),
+    (
+        "dates = [\"month\", \"year\"]",
+        "dates = [\"month\", \"yaer\"]",
+        &["dates", "`yaer`", "year"],
+    ),
     ("ordered = true", "ordered = 1", &["ordered", "`true` or `false`"]),
     ("file = \"job.csv\"", "file = \"job.csv\", flat = true", &["`job`", "one rule", "names 2"]),
     ("North = [\"A\", \"B\"]", "North = 1979-05-27", &["nested"]),
-    ("income = \"sensitive\"", "income = \"sensitive\"\nheight = \"quasi-identifier\"", &["`height`", "no taxonomy"]),
+    (
+        "income = \"sensitive\"",
+        "income = \"sensitive\"\nheight = \"quasi-identifier\"",
+        &["`height`", "no taxonomy"],
+    ),
     ("note = \"insensitive\"", "note = \"insensitiv\"", &["`note`", "unknown role", "insensitive"]),
     ("k = 5", "k = 0", &["`k`", "from 1 to", "`0`"]),
     ("[\"age\", \"zip\"]", "[\"age\", \"zap\"]", &["`zap`", "no quasi-identifier", "zip"]),
     ("l = 2.5", "l = \"many\"", &["`l`", "`many`"]),
     ("attribute = \"disease\"", "atribute = \"disease\"", &["atribute", "attribute"]),
     ("t = 0.2", "t = 1.2", &["`t`", "from 0 to 1"]),
-    ("attribute = \"income\"", "attribute = \"incme\"", &["`incme`", "no sensitive attribute", "income"]),
+    (
+        "attribute = \"income\"",
+        "attribute = \"incme\"",
+        &["`incme`", "no sensitive attribute", "income"],
+    ),
     ("cut = \"median\"", "cut = \"medium\"", &["`cut`", "`medium`"]),
     ("name = \"mondrian\"", "name = \"mondrain\"", &["mondrain", "mondrian"]),
     ("to = \"releases/1\"", "too = \"releases/1\"", &["`release.too`", "not known"]),
@@ -81,7 +98,10 @@ const TOGETHER: &[(&str, &str)] =
     &[("cut = \"median\"", "name = \"mondrian\""), ("ordered = true", "file = \"job.csv\"")];
 
 fn messages(text: &str) -> Vec<String> {
-    Policy::parse("policy.toml", text).err().map(|p| p.0.iter().map(ToString::to_string).collect()).unwrap_or_default()
+    Policy::parse("policy.toml", text)
+        .err()
+        .map(|p| p.0.iter().map(ToString::to_string).collect())
+        .unwrap_or_default()
 }
 
 fn with_mistakes(chosen: &[&(&str, &str, &[&str])]) -> String {
@@ -93,8 +113,12 @@ fn with_mistakes(chosen: &[&(&str, &str, &[&str])]) -> String {
 
 #[test]
 fn the_right_policy_is_right() {
-    let policy = Policy::parse("policy.toml", RIGHT).unwrap_or_else(|problems| panic!("{problems}"));
-    assert_eq!((policy.quasi().count(), policy.sensitive().count(), policy.requirements.len()), (5, 2, 3));
+    let policy =
+        Policy::parse("policy.toml", RIGHT).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(
+        (policy.quasi().count(), policy.sensitive().count(), policy.requirements.len()),
+        (5, 2, 3)
+    );
     assert_eq!(policy.k(), None, "the k-anonymity is on some columns only");
 }
 
@@ -105,15 +129,25 @@ fn every_single_mistake_is_named() {
     }
 }
 
-/// Every chosen mistake has its message; besides, `sauce` and `too` leave `source` and `to` missing, and that is all.
+/// Every chosen mistake has its message; besides, `sauce` and `too` leave `source` and `to`
+/// missing, and that is all.
 fn named_once(chosen: &[&(&str, &str, &[&str])], text: &str) -> Result<(), TestCaseError> {
     let found = messages(text);
     for (_, wrong, words) in chosen {
         let named = found.iter().any(|m| words.iter().all(|w| m.contains(w)));
         prop_assert!(named, "`{}` is not named in\n{}", wrong, found.join("\n"));
     }
-    let entailed = chosen.iter().filter(|(right, ..)| ["source = ", "to = \"releases/1\""].contains(right)).count();
-    prop_assert_eq!(found.len(), chosen.len() + entailed, "one message each, but\n{}\nof\n{}", found.join("\n"), text);
+    let entailed = chosen
+        .iter()
+        .filter(|(right, ..)| ["source = ", "to = \"releases/1\""].contains(right))
+        .count();
+    prop_assert_eq!(
+        found.len(),
+        chosen.len() + entailed,
+        "one message each, but\n{}\nof\n{}",
+        found.join("\n"),
+        text
+    );
     Ok(())
 }
 
@@ -140,7 +174,8 @@ proptest! {
         prop_assert!(Policy::parse("p", &text).is_err(), "{}", text);
     }
 
-    /// A right policy with some characters changed is still right, or has problems that name the file.
+    /// A right policy with some characters changed is still right, or has problems that name the
+    /// file.
     #[test]
     fn no_slip_panics(slips in prop::collection::vec((0usize..2000, prop::option::of("[\\[\\]{}=\"',.0-9a-zé\n-]")), 1..6)) {
         let mut chars: Vec<char> = RIGHT.chars().collect();
@@ -188,30 +223,48 @@ fn a_source_may_be_a_database() {
             Source::Sqlite { file: "x.db".into(), rows: Rows::Query("SELECT 1 AS a".into()) },
         ),
     ] {
-        let policy = Policy::parse("policy.toml", &with(source)).unwrap_or_else(|problems| panic!("{problems}"));
+        let policy = Policy::parse("policy.toml", &with(source))
+            .unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(policy.source, read);
     }
     for (source, words) in [
         ("source = { postgres = \"postgres://h/db\" }", "`source` has neither `table` nor `query`"),
-        ("source = { sqlite = \"x.db\", table = \"a\", query = \"b\" }", "`source` has both `table` and `query`"),
+        (
+            "source = { sqlite = \"x.db\", table = \"a\", query = \"b\" }",
+            "`source` has both `table` and `query`",
+        ),
         ("source = { table = \"a\" }", "`source` has neither `postgres` nor `sqlite`"),
         ("source = { postgres = \"host/db\", table = \"a\" }", "begins with `postgres://`"),
         ("source = { postgres = \"postgres://u:secret@h/db\", table = \"a\" }", "holds a password"),
-        ("source = { postgres = \"postgres://h/db?password=secret\", table = \"a\" }", "holds a password"),
+        (
+            "source = { postgres = \"postgres://h/db?password=secret\", table = \"a\" }",
+            "holds a password",
+        ),
         ("source = \"postgres://u:secret@h/db\"", "the address of a database, without a table"),
         ("source = { sqlite = \"x.db\", table = \"\" }", "`source.table` is empty"),
         ("source = { sqlite = \"x.db\", table = 5 }", "`source.table` must be text in quotes"),
-        ("source = { sqlite = \"x.db\", tabel = \"a\", table = \"b\" }", "`source.tabel` is not known"),
+        (
+            "source = { sqlite = \"x.db\", tabel = \"a\", table = \"b\" }",
+            "`source.tabel` is not known",
+        ),
         ("source = 5", "`source` must be a path in quotes or a database"),
-        ("source = { sqlite = \"x.db\", table = \"a\" }\nquote = \"'\"", "`quote` is about CSV files"),
+        (
+            "source = { sqlite = \"x.db\", table = \"a\" }\nquote = \"'\"",
+            "`quote` is about CSV files",
+        ),
     ] {
         let found = messages(&with(source));
         assert!(found.len() == 1 && found[0].contains(words), "{source}: {found:?}");
-        assert!(found[0].contains("`policy.toml`, line ") && !found[0].contains("secret"), "{found:?}");
+        assert!(
+            found[0].contains("`policy.toml`, line ") && !found[0].contains("secret"),
+            "{found:?}"
+        );
     }
     // A budget belongs to a table.
     let questions = "\n[queries]\nbudget = { epsilon = 1 }\n";
-    let ask = |rows: &str| Queries::parse("p", &format!("source = {{ sqlite = \"x.db\", {rows} }}{questions}"));
+    let ask = |rows: &str| {
+        Queries::parse("p", &format!("source = {{ sqlite = \"x.db\", {rows} }}{questions}"))
+    };
     assert_eq!(ask("table = \"s.patients\"").map(|q| q.table).as_deref(), Ok("patients"));
     let refused = ask("query = \"SELECT 1 AS a\"").expect_err("a query").to_string();
     assert!(refused.contains("line 1: a budget belongs to a table"), "{refused}");
@@ -222,17 +275,39 @@ fn a_source_may_be_a_database() {
 fn numbers_are_read_as_toml_writes_them() {
     for (wrong, k) in [("k = 1_000", 1000), ("k = +7", 7), ("k = \"9\"", 9)] {
         let text = RIGHT.replace("k = 5\non = [\"age\", \"zip\"]", wrong);
-        let policy = Policy::parse("p", &text).unwrap_or_else(|problems| panic!("{wrong}: {problems}"));
+        let policy =
+            Policy::parse("p", &text).unwrap_or_else(|problems| panic!("{wrong}: {problems}"));
         assert_eq!(policy.k(), Some(k));
     }
 }
 
 /// `low` and `high` mean nothing without widths, so they are not silently dropped.
 #[test]
+fn the_length_of_codes_is_checked() {
+    let wrong = [
+        ("prefix = [4, 2], length = 4", "characters above 4"),
+        ("prefix = true, length = \"five\"", "number of characters"),
+        ("prefix = true, length = 65", "at most 64"),
+        ("flat = true, length = 5", "`length` belongs to `prefix`, not to `flat`"),
+    ];
+    for (rule, message) in wrong {
+        let found = messages(&RIGHT.replace("prefix = [4, 2]", rule));
+        assert!(found.iter().any(|found| found.contains(message)), "{found:?}");
+    }
+    let right = messages(&RIGHT.replace("prefix = [4, 2]", "prefix = [4, 2], length = 5"));
+    assert!(right.is_empty(), "{right:?}");
+}
+
+#[test]
 fn bounds_belong_to_numbers() {
     let found = messages(&RIGHT.replace("intervals = [5, 10, 20]", "prefix = true"));
-    assert!(!found.is_empty() && found.iter().all(|m| m.contains("belongs to `intervals` and `number`")), "{found:?}");
-    let found = messages(&RIGHT.replace("intervals = [5, 10, 20]", "intervals = [5, 10, 20], unit = 2"));
+    assert!(
+        !found.is_empty()
+            && found.iter().all(|m| m.contains("belongs to `intervals` and `number`")),
+        "{found:?}"
+    );
+    let found =
+        messages(&RIGHT.replace("intervals = [5, 10, 20]", "intervals = [5, 10, 20], unit = 2"));
     assert!(found.len() == 1 && found[0].contains("no multiples of its unit"), "{found:?}");
 }
 
@@ -244,7 +319,8 @@ fn a_fraction_has_one_bar() {
     assert_eq!(messages(&RIGHT.replace("t = 0.2", &format!("t = \"{long}\""))).len(), 1);
 }
 
-/// A policy about one sensitive column, with a model of every name that is about all of them together.
+/// A policy about one sensitive column, with a model of every name that is about all of them
+/// together.
 #[test]
 fn without_the_last_sensitive_column_no_model_is_left_about_it() {
     let text = "source = \"d.csv\"\n[attributes]\nage = { role = \"quasi-identifier\", taxonomy = { intervals = [5] } }\n\
@@ -260,7 +336,8 @@ fn without_the_last_sensitive_column_no_model_is_left_about_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20))]
 
-    /// What no sensitive attribute says together is one combination of every row, and no algorithm trips over it.
+    /// What no sensitive attribute says together is one combination of every row, and no algorithm
+    /// trips over it.
     #[test]
     fn nothing_sensitive_together_is_one_value(case in super::cases::cases(12)) {
         let quasi = case.table.quasi.clone();

@@ -1,10 +1,11 @@
-//! Laws of the predicate language: expressions mean what a plain evaluation of their trees says, and mistakes are shown.
+//! Laws of the predicate language: expressions mean what a plain evaluation of their trees says,
+//! and mistakes are shown.
 
 use super::models::{class, judge, whole};
 use proptest::prelude::*;
 use scumble::catalogue::{MODELS, Parameters};
+use scumble::failure::Failure;
 use scumble::model::Model;
-use scumble::problem::Problem;
 use std::collections::BTreeMap;
 
 /// The values of the flat column of the cases.
@@ -35,7 +36,8 @@ impl Number {
             Number::Name(name) => (*name).into(),
             Number::Rank(i) => format!("rank({i})"),
             Number::Of(name, values) => {
-                let values: Vec<String> = values.iter().map(|&v| format!("'{}'", VALUES[v])).collect();
+                let values: Vec<String> =
+                    values.iter().map(|&v| format!("'{}'", VALUES[v])).collect();
                 format!("{name}({})", values.join(", "))
             }
             Number::Negative(a) => format!("-{}", a.show(3)),
@@ -47,7 +49,11 @@ impl Number {
     }
 
     /// Numerator and denominator; nothing when dividing by zero.
-    fn value(&self, class: &BTreeMap<&str, i128>, table: &BTreeMap<&str, i128>) -> Option<(i128, i128)> {
+    fn value(
+        &self,
+        class: &BTreeMap<&str, i128>,
+        table: &BTreeMap<&str, i128>,
+    ) -> Option<(i128, i128)> {
         let mut counts: Vec<i128> = class.values().copied().filter(|&n| n > 0).collect();
         counts.sort_unstable();
         let size: i128 = counts.iter().sum();
@@ -92,7 +98,9 @@ fn brackets(text: String, needed: bool) -> String {
 impl Truth {
     fn show(&self, within: u8) -> String {
         match self {
-            Truth::Compare(c, a, b) => brackets(format!("{} {c} {}", a.show(0), b.show(0)), within > 4),
+            Truth::Compare(c, a, b) => {
+                brackets(format!("{} {c} {}", a.show(0), b.show(0)), within > 4)
+            }
             Truth::Not(a) => format!("not {}", a.show(3)),
             Truth::Both(word, a, b) => {
                 let own = if *word == "or" { 1 } else { 2 };
@@ -104,7 +112,10 @@ impl Truth {
     fn is_true(&self, class: &BTreeMap<&str, i128>, table: &BTreeMap<&str, i128>) -> bool {
         match self {
             Truth::Compare(c, a, b) => {
-                let (Some((n, d)), Some((m, e))) = (a.value(class, table), b.value(class, table)) else { return false };
+                let (Some((n, d)), Some((m, e))) = (a.value(class, table), b.value(class, table))
+                else {
+                    return false;
+                };
                 let (left, right) = (n * e, m * d);
                 match *c {
                     "<" => left < right,
@@ -128,7 +139,8 @@ fn numbers() -> impl Strategy<Value = Number> {
         (0u32..40).prop_map(Number::Tenths),
         prop::sample::select(vec!["size", "distinct", "max", "min"]).prop_map(Number::Name),
         (1usize..6).prop_map(Number::Rank),
-        (prop::sample::select(vec!["count", "share", "table_share"]), values).prop_map(|(n, v)| Number::Of(n, v)),
+        (prop::sample::select(vec!["count", "share", "table_share"]), values)
+            .prop_map(|(n, v)| Number::Of(n, v)),
     ];
     leaf.prop_recursive(3, 5, 2, |inner| {
         let both = (prop::sample::select(vec!['+', '-', '*', '/']), inner.clone(), inner.clone());
@@ -151,7 +163,7 @@ fn truths() -> impl Strategy<Value = Truth> {
     })
 }
 
-fn predicate(expression: &str) -> Result<Box<dyn Model>, Problem> {
+fn predicate(expression: &str) -> Result<Box<dyn Model>, Failure> {
     let entry = MODELS.iter().find(|e| e.name == "predicate").expect("is in the catalogue");
     let given = BTreeMap::from([("expression".to_owned(), expression.to_owned())]);
     (entry.build)(&Parameters::read(entry.name, entry.parameters, &given).expect("a text"))
@@ -182,7 +194,7 @@ proptest! {
     #[test]
     fn no_expression_panics(text in "([a-z_]{1,5}|[0-9.]{1,3}|'[a-z]?'?|[-+*/<>=!(),\" é]|and|or|not|size|share|rank){0,20}") {
         if let Err(problem) = predicate(&text) {
-            prop_assert!(problem.message.contains("character ") && problem.hint.is_some(), "{}", problem);
+            prop_assert!(problem.message.contains("character ") && problem.remedy.is_some(), "{}", problem);
         }
     }
 }
@@ -213,8 +225,12 @@ fn mistakes_are_shown_where_they_are() {
         ("1.2.3 < 1", 1, "a decimal number"),
         ("size > 1 && max < 2", 10, "means nothing"),
     ] {
-        let problem = predicate(wrong).err().unwrap_or_else(|| panic!("`{wrong}` is wrong")).to_string();
-        assert!(problem.contains(&format!("character {at}:")) && problem.contains(words), "`{wrong}`: {problem}");
+        let problem =
+            predicate(wrong).err().unwrap_or_else(|| panic!("`{wrong}` is wrong")).to_string();
+        assert!(
+            problem.contains(&format!("character {at}:")) && problem.contains(words),
+            "`{wrong}`: {problem}"
+        );
     }
     assert!(predicate(&"(".repeat(100_000)).is_err());
     assert!(predicate(&vec!["size > 1"; 200].join(" and ")).is_err());
@@ -224,7 +240,8 @@ fn mistakes_are_shown_where_they_are() {
 #[test]
 fn what_is_divided_by_zero_compares_with_nothing() {
     let table = whole(4, &[vec![1, 2]]);
-    let holds = |text: &str| judge(&*predicate(text).expect("right"), &table, &class(&[1, 2])).holds;
+    let holds =
+        |text: &str| judge(&*predicate(text).expect("right"), &table, &class(&[1, 2])).holds;
     for never in ["1 / 0 = 1", "1 / 0 != 1", "0 < size / (size - size)", "1 / (1 / 0) = 0"] {
         assert!(!holds(never), "{never}");
     }
@@ -235,7 +252,8 @@ fn what_is_divided_by_zero_compares_with_nothing() {
 #[test]
 fn large_numbers_are_exact() {
     let table = whole(4, &[vec![1, 2]]);
-    let holds = |text: &str| judge(&*predicate(text).expect("right"), &table, &class(&[1, 2])).holds;
+    let holds =
+        |text: &str| judge(&*predicate(text).expect("right"), &table, &class(&[1, 2])).holds;
     let large = "99999999999999999999999999999999999999";
     assert!(holds(&format!("{large} * {large} * {large} + 1 > {large} * {large} * {large}")));
     assert!(holds("0.1 + 0.2 = 0.3 and 1 / 3 * 3 = 1 and 2 - 3 = -1"));

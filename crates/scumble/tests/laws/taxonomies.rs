@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use scumble::class::Run;
 use scumble::encode::encode;
 use scumble::taxonomy::{
-    Decimal, Granularity, Intervals, ROOT, Rule, Scale, Taxonomy, Unit, parse_date, parse_rows, write_rows,
+    Decimal, Granularity, Intervals, Prefix, ROOT, Rule, Scale, Taxonomy, Unit, parse_date,
+    parse_rows, write_rows,
 };
 use std::collections::BTreeSet;
 
@@ -15,9 +16,11 @@ fn runs(t: &Taxonomy) -> impl Iterator<Item = Run> {
     (0..leaves).flat_map(move |first| (first..leaves).map(move |last| Run { first, last }))
 }
 
-/// Every run that a release may show, by brute force: any range that does not mix in the missing value, or any node.
+/// Every run that a release may show, by brute force: any range that does not mix in the missing
+/// value, or any node.
 fn publishable(t: &Taxonomy) -> BTreeSet<Run> {
-    let nodes = (0..t.leaves() as u32).flat_map(|leaf| (0..=t.levels()).map(move |level| (leaf, level)));
+    let nodes =
+        (0..t.leaves() as u32).flat_map(|leaf| (0..=t.levels()).map(move |level| (leaf, level)));
     let mut all: BTreeSet<Run> = nodes.map(|(leaf, level)| t.at_level(leaf, level)).collect();
     if t.is_ordered() {
         all = runs(t).filter(|r| t.missing().is_none_or(|m| r.last != m || r.first == m)).collect();
@@ -33,7 +36,12 @@ fn laws(t: &Taxonomy) -> Result<(), TestCaseError> {
         prop_assert_eq!(Some(t.cover(run)), smallest, "cover of {:?}", run);
         prop_assert_eq!(t.cover(run), naive::cover(t, run.first, run.last));
         for other in runs(t).filter(|r| r.covers(run)) {
-            prop_assert!(t.size(run) <= t.size(other) && t.loss(run) <= t.loss(other), "{:?} in {:?}", run, other);
+            prop_assert!(
+                t.size(run) <= t.size(other) && t.loss(run) <= t.loss(other),
+                "{:?} in {:?}",
+                run,
+                other
+            );
         }
         prop_assert!(t.size(run) >= 1 && (0.0..=1.0).contains(&t.loss(run)));
         children_divide(t, run)?;
@@ -58,12 +66,14 @@ fn children_divide(t: &Taxonomy, run: Run) -> Result<(), TestCaseError> {
         prop_assert!(children.is_empty());
         return Ok(());
     }
-    let lower: BTreeSet<Run> = (node.first..=node.last).map(|leaf| t.at_level(leaf, level - 1)).collect();
+    let lower: BTreeSet<Run> =
+        (node.first..=node.last).map(|leaf| t.at_level(leaf, level - 1)).collect();
     prop_assert_eq!(children, lower.into_iter().collect::<Vec<_>>());
     Ok(())
 }
 
-/// Every node is a run; a level is a partition; a level is coarser than the one below; the last is the root.
+/// Every node is a run; a level is a partition; a level is coarser than the one below; the last is
+/// the root.
 fn levels_nest(t: &Taxonomy) -> Result<(), TestCaseError> {
     for leaf in 0..t.leaves() as u32 {
         prop_assert_eq!(t.at_level(leaf, 0), Run { first: leaf, last: leaf });
@@ -79,18 +89,24 @@ fn levels_nest(t: &Taxonomy) -> Result<(), TestCaseError> {
 }
 
 fn nodes_are_visited(t: &Taxonomy) -> Result<(), TestCaseError> {
-    let mut seen: BTreeSet<Run> = (0..t.leaves() as u32).map(|leaf| Run { first: leaf, last: leaf }).collect();
+    let mut seen: BTreeSet<Run> =
+        (0..t.leaves() as u32).map(|leaf| Run { first: leaf, last: leaf }).collect();
     let mut wrong = Vec::new();
     t.visit_nodes(|height, children| {
         let run = Run { first: children[0].first, last: children[children.len() - 1].last };
         let level = naive::meeting_level(t, &[run.first, run.last]);
         let before = children.iter().all(|c| seen.contains(c));
-        if !before || level != height as usize || t.at_level(run.first, level) != run || !seen.insert(run) {
+        if !before
+            || level != height as usize
+            || t.at_level(run.first, level) != run
+            || !seen.insert(run)
+        {
             wrong.push((height, run));
         }
     });
     prop_assert!(wrong.is_empty(), "{:?}", wrong);
-    let nodes = (0..t.leaves() as u32).flat_map(|leaf| (0..=t.levels()).map(move |level| (leaf, level)));
+    let nodes =
+        (0..t.leaves() as u32).flat_map(|leaf| (0..=t.levels()).map(move |level| (leaf, level)));
     prop_assert_eq!(seen, nodes.map(|(leaf, level)| t.at_level(leaf, level)).collect());
     prop_assert!(t.height() as usize >= t.levels());
     Ok(())
@@ -102,11 +118,15 @@ fn survives_a_file(t: &Taxonomy) -> Result<(), TestCaseError> {
     if rows.is_empty() || rows[0].iter().all(String::is_empty) {
         return Ok(()); // nothing but missing values
     }
-    let written = parse_rows("f", &write_rows(&rows)).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let written =
+        parse_rows("f", &write_rows(&rows)).map_err(|e| TestCaseError::fail(e.to_string()))?;
     prop_assert_eq!(&written, &rows);
     let again = Taxonomy::from_rows("f", written, t.is_ordered(), t.missing().is_some());
     let again = again.map_err(|e| TestCaseError::fail(e.to_string()))?;
-    prop_assert_eq!((again.leaves(), again.levels(), again.missing()), (t.leaves(), t.levels(), t.missing()));
+    prop_assert_eq!(
+        (again.leaves(), again.levels(), again.missing()),
+        (t.leaves(), t.levels(), t.missing())
+    );
     for leaf in 0..t.leaves() as u32 {
         prop_assert_eq!(again.leaf(leaf), t.leaf(leaf));
         (0..=t.levels()).try_for_each(|l| {
@@ -121,7 +141,9 @@ fn survives_a_file(t: &Taxonomy) -> Result<(), TestCaseError> {
 fn micro(text: &str) -> i128 {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |d| (-1, d));
     let (int, frac) = digits.split_once('.').unwrap_or((digits, ""));
-    sign * format!("{int}{frac:0<6}").parse::<i128>().unwrap_or_else(|_| panic!("`{text}` is a number"))
+    sign * format!("{int}{frac:0<6}")
+        .parse::<i128>()
+        .unwrap_or_else(|_| panic!("`{text}` is a number"))
 }
 
 /// Whether a label of a number scale contains the value.
@@ -170,7 +192,10 @@ fn day_in(label: &str, day: &str) -> bool {
 }
 
 /// Every label above a value, and every published range over it, contains it.
-fn labels_contain(t: &Taxonomy, contains: impl Fn(&str, &str) -> bool) -> Result<(), TestCaseError> {
+fn labels_contain(
+    t: &Taxonomy,
+    contains: impl Fn(&str, &str) -> bool,
+) -> Result<(), TestCaseError> {
     for row in t.rows() {
         for label in &row[1..] {
             prop_assert!(contains(label, &row[0]), "`{}` is not in `{}`", row[0], label);
@@ -179,27 +204,42 @@ fn labels_contain(t: &Taxonomy, contains: impl Fn(&str, &str) -> bool) -> Result
     for run in runs(t) {
         let label = t.label(run);
         for leaf in (run.first..=run.last).filter(|&leaf| Some(leaf) != t.missing()) {
-            prop_assert!(contains(&label, t.leaf(leaf)), "`{}` is not in `{}`", t.leaf(leaf), label);
+            prop_assert!(
+                contains(&label, t.leaf(leaf)),
+                "`{}` is not in `{}`",
+                t.leaf(leaf),
+                label
+            );
         }
     }
     Ok(())
 }
 
-/// On a scale the size of a range is the number of units between its ends, and the missing value is one more.
+/// On a scale the size of a range is the number of units between its ends, and the missing value is
+/// one more.
 fn sizes_are_counted(t: &Taxonomy, place: impl Fn(&str) -> i128) -> Result<(), TestCaseError> {
     for run in runs(t) {
         let shown = naive::cover(t, run.first, run.last);
-        let places =
-            (shown.first..=shown.last).filter(|&leaf| Some(leaf) != t.missing()).map(|leaf| place(t.leaf(leaf)));
+        let places = (shown.first..=shown.last)
+            .filter(|&leaf| Some(leaf) != t.missing())
+            .map(|leaf| place(t.leaf(leaf)));
         let places: Vec<i128> = places.collect();
-        let span = places.iter().max().zip(places.iter().min()).map_or(0, |(most, least)| most - least + 1);
+        let span = places
+            .iter()
+            .max()
+            .zip(places.iter().min())
+            .map_or(0, |(most, least)| most - least + 1);
         let missing = i128::from(t.missing().is_some_and(|m| shown.contains(m)));
         prop_assert_eq!(i128::from(t.size(run)), span + missing, "{:?}", run);
     }
     Ok(())
 }
 
-fn generate(rule: &Rule, values: &BTreeSet<String>, missing: bool) -> Result<Taxonomy, scumble::problem::Problems> {
+fn generate(
+    rule: &Rule,
+    values: &BTreeSet<String>,
+    missing: bool,
+) -> Result<Taxonomy, scumble::failure::Failures> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     Taxonomy::generate(rule, "column", &values, missing)
 }
@@ -209,7 +249,9 @@ fn tree_rows() -> impl Strategy<Value = Vec<Vec<String>>> {
     (1usize..4).prop_flat_map(|depth| {
         prop::collection::vec(prop::collection::vec(0u8..3, depth), 1..9).prop_map(move |paths| {
             let row = |(i, path): (usize, &Vec<u8>)| {
-                let node = |level: usize| path[..level].iter().map(|b| (b'a' + b) as char).collect::<String>();
+                let node = |level: usize| {
+                    path[..level].iter().map(|b| (b'a' + b) as char).collect::<String>()
+                };
                 let mut row = vec![format!("leaf {i}")];
                 row.extend((1..=depth).rev().map(|level| format!("node {}", node(level))));
                 row.push("all".into());
@@ -300,13 +342,16 @@ proptest! {
     #[test]
     fn prefixes_keep_the_laws(
         values in prop::collection::btree_set("[ab*]{1,4}", 0..8),
-        lengths in prop::sample::select(vec![vec![], vec![3], vec![2, 1], vec![9, 2]]), missing in any::<bool>(),
+        keep in prop::sample::select(vec![vec![], vec![3], vec![2, 1], vec![9, 2]]), missing in any::<bool>(),
+        length in prop::sample::select(vec![None, Some(3), Some(4), Some(6)]),
     ) {
         prop_assume!(missing || !values.is_empty());
         let starred = values.iter().any(|v| v.contains('*'));
-        match generate(&Rule::Prefix(lengths), &values, missing) {
-            Err(problems) => prop_assert!(starred, "{}", problems),
+        let long = values.iter().any(|v| length.is_some_and(|length| v.len() > length));
+        match generate(&Rule::Prefix(Prefix { keep, length }), &values, missing) {
+            Err(problems) => prop_assert!(starred || long, "{}", problems),
             Ok(t) => {
+                prop_assert!(!long);
                 laws(&t)?;
                 survives_a_file(&t)?;
                 labels_contain(&t, |label, value| {
@@ -353,13 +398,23 @@ proptest! {
     }
 }
 
-/// A text that is empty and a text that means missing are both published as nothing, so they are one value.
+/// A text that is empty and a text that means missing are both published as nothing, so they are
+/// one value.
 #[test]
 fn an_empty_text_is_missing() {
-    for rule in [Rule::Flat, Rule::Prefix(vec![]), Rule::Intervals(Intervals::default()), Rule::Dates(vec![])] {
-        let values: &[&str] =
-            if matches!(rule, Rule::Dates(_)) { &["2024-01-01", "", "NA"] } else { &["12", "", "NA"] };
-        let (t, codes) = encode("c", &rule, None, values, &["NA".into()]).unwrap_or_else(|e| panic!("{rule:?}: {e}"));
+    for rule in [
+        Rule::Flat,
+        Rule::Prefix(Prefix::default()),
+        Rule::Intervals(Intervals::default()),
+        Rule::Dates(vec![]),
+    ] {
+        let values: &[&str] = if matches!(rule, Rule::Dates(_)) {
+            &["2024-01-01", "", "NA"]
+        } else {
+            &["12", "", "NA"]
+        };
+        let (t, codes) = encode("c", &rule, None, values, &["NA".into()])
+            .unwrap_or_else(|e| panic!("{rule:?}: {e}"));
         assert_eq!((t.leaves(), codes[1], Some(codes[2])), (2, codes[2], t.missing()), "{rule:?}");
     }
 }
@@ -367,7 +422,12 @@ fn an_empty_text_is_missing() {
 /// A column without values has no taxonomy; it must not have a broken one.
 #[test]
 fn a_column_without_values_is_a_problem() {
-    for rule in [Rule::Flat, Rule::Prefix(vec![]), Rule::Intervals(Intervals::default()), Rule::Dates(vec![])] {
+    for rule in [
+        Rule::Flat,
+        Rule::Prefix(Prefix::default()),
+        Rule::Intervals(Intervals::default()),
+        Rule::Dates(vec![]),
+    ] {
         assert!(encode("c", &rule, None, &[], &["NA".into()]).is_err(), "{rule:?}");
     }
 }

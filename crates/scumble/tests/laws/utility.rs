@@ -1,4 +1,5 @@
-//! What a recipient can still do: estimates and metrics against twins that spread records one by one.
+//! What a recipient can still do: estimates and metrics against twins that spread records one by
+//! one.
 
 use super::algorithms::{Law, check};
 use super::cases::{self, Case, algorithm, cases, combinations, k_anonymity};
@@ -7,7 +8,8 @@ use scumble::catalogue::{ALGORITHMS, METRICS};
 use scumble::class::Run;
 use scumble::publish::{Made, Outcome, make};
 use scumble::query::{
-    Bound, Condition, End, Generator, Query, Selection, Test, errors, parse_workload, relative_error,
+    Bound, Condition, End, Generator, Query, Selection, Test, errors, parse_workload,
+    relative_error,
 };
 use scumble::release::{Anatomized, Form, Generalized, Member, Members, Release, Shape};
 use scumble::table::{Attribute, Table};
@@ -50,7 +52,8 @@ fn value(t: &Taxonomy, leaf: u32) -> String {
     }
 }
 
-/// What an unknown record of the release may be, and how likely: every combination of domain values and sensitive codes.
+/// What an unknown record of the release may be, and how likely: every combination of domain values
+/// and sensitive codes.
 fn worlds(release: &Release) -> Vec<(Point, Vec<u32>, f64)> {
     let published = scumble::table::published(&release.sensitive).len();
     let mut all = Vec::new();
@@ -58,7 +61,12 @@ fn worlds(release: &Release) -> Vec<(Point, Vec<u32>, f64)> {
         let mut points: Vec<(Point, f64)> = Vec::new();
         if release.shape == Shape::Groups {
             for r in release.records_by_group.iter().filter(|r| r.group as usize == i) {
-                let texts = release.quasi.iter().zip(&r.codes).map(|(a, &c)| value(&a.taxonomy, c)).collect();
+                let texts = release
+                    .quasi
+                    .iter()
+                    .zip(&r.codes)
+                    .map(|(a, &c)| value(&a.taxonomy, c))
+                    .collect();
                 points.push((texts, r.count as f64));
             }
         } else {
@@ -66,8 +74,11 @@ fn worlds(release: &Release) -> Vec<(Point, Vec<u32>, f64)> {
             for (a, &run) in release.quasi.iter().zip(&class.region) {
                 let values = values(&a.taxonomy, run);
                 let each = 1.0 / values.len() as f64;
-                let with = |(p, w): &(Point, f64), v: &String| ([&p[..], std::slice::from_ref(v)].concat(), w * each);
-                points = points.iter().flat_map(|p| values.iter().map(move |v| with(p, v))).collect();
+                let with = |(p, w): &(Point, f64), v: &String| {
+                    ([&p[..], std::slice::from_ref(v)].concat(), w * each)
+                };
+                points =
+                    points.iter().flat_map(|p| values.iter().map(move |v| with(p, v))).collect();
             }
         }
         let mut sensitive: Vec<(Vec<u32>, f64)> = vec![(Vec::new(), 1.0)];
@@ -75,7 +86,8 @@ fn worlds(release: &Release) -> Vec<(Point, Vec<u32>, f64)> {
             let with = |(codes, w): &(Vec<u32>, f64), &(code, n): &(u32, u64)| {
                 ([&codes[..], &[code]].concat(), w * n as f64 / class.count as f64)
             };
-            sensitive = sensitive.iter().flat_map(|s| h.0.iter().map(move |v| with(s, v))).collect();
+            sensitive =
+                sensitive.iter().flat_map(|s| h.0.iter().map(move |v| with(s, v))).collect();
         }
         for (point, w) in &points {
             all.extend(sensitive.iter().map(|(codes, v)| (point.clone(), codes.clone(), w * v)));
@@ -88,21 +100,27 @@ fn worlds(release: &Release) -> Vec<(Point, Vec<u32>, f64)> {
 fn meets(t: &Taxonomy, text: &str, test: &Test) -> bool {
     let number = |text: &str| match t.scale() {
         Scale::Number(_) => text.parse::<f64>().ok(),
-        Scale::Date(_) => text.parse::<f64>().ok().or_else(|| scumble::taxonomy::parse_date(text).map(|d| d as f64)),
+        Scale::Date(_) => text
+            .parse::<f64>()
+            .ok()
+            .or_else(|| scumble::taxonomy::parse_date(text).map(|d| d as f64)),
         _ => (0..t.leaves() as u32).position(|leaf| t.leaf(leaf) == text).map(|p| p as f64),
     };
     match test {
         Test::In(list) => list.iter().any(|wanted| {
             let leaf = (0..t.leaves() as u32).find(|&leaf| value(t, leaf) == text);
-            let below = leaf.is_some_and(|leaf| (0..=t.levels()).any(|l| t.label(t.at_level(leaf, l)) == *wanted));
+            let below = leaf.is_some_and(|leaf| {
+                (0..=t.levels()).any(|l| t.label(t.at_level(leaf, l)) == *wanted)
+            });
             wanted == text
                 || (t.scale() == &Scale::Nominal && below)
                 || (!text.is_empty() && number(wanted) == number(text) && number(text).is_some())
         }),
         Test::Range(low, high) => {
             let Some(x) = number(text).filter(|_| !text.is_empty()) else { return false };
-            let end =
-                |e: &Option<End>| e.as_ref().map(|e| (number(&e.value).expect("drawn from the column"), e.included));
+            let end = |e: &Option<End>| {
+                e.as_ref().map(|e| (number(&e.value).expect("drawn from the column"), e.included))
+            };
             end(low).is_none_or(|(y, included)| y < x || (included && y == x))
                 && end(high).is_none_or(|(y, included)| x < y || (included && y == x))
         }
@@ -121,7 +139,8 @@ fn condition(a: &Attribute, draw: [u8; 3]) -> Condition {
         (_, 1) if t.is_ordered() => Test::Range(None, end(draw[0], false)),
         (_, 2 | 3) if t.is_ordered() => Test::Range(end(draw[0], draw[2] > 99), end(draw[1], true)),
         (_, 4) if !t.is_ordered() => {
-            let run = t.at_level(u32::from(draw[0]) % real, usize::from(draw[1]) % (t.levels() + 1));
+            let run =
+                t.at_level(u32::from(draw[0]) % real, usize::from(draw[1]) % (t.levels() + 1));
             Test::In(vec![t.label(run).into_owned()])
         }
         (_, 5) => Test::In(vec![leaf(draw[0]), String::new()]),
@@ -131,8 +150,11 @@ fn condition(a: &Attribute, draw: [u8; 3]) -> Condition {
 }
 
 fn query(table: &Table, draws: &[[u8; 4]]) -> Query {
-    let attributes: Vec<&Attribute> = table.quasi.iter().chain(table.published_sensitive()).collect();
-    let one = |d: &[u8; 4]| condition(attributes[usize::from(d[3]) % attributes.len()], [d[0], d[1], d[2]]);
+    let attributes: Vec<&Attribute> =
+        table.quasi.iter().chain(table.published_sensitive()).collect();
+    let one = |d: &[u8; 4]| {
+        condition(attributes[usize::from(d[3]) % attributes.len()], [d[0], d[1], d[2]])
+    };
     Query { conditions: draws.iter().map(one).collect() }
 }
 
@@ -142,10 +164,16 @@ fn queries() -> impl Strategy<Value = Vec<[u8; 4]>> {
 
 /// Groups of neighbouring records, whatever they are.
 fn anatomy(table: &Table, size: usize) -> Form {
-    let all: Vec<Member> = (0u32..).zip(&table.counts).map(|(row, &count)| Member { row, count }).collect();
+    let all: Vec<Member> =
+        (0u32..).zip(&table.counts).map(|(row, &count)| Member { row, count }).collect();
     let (kept, out) = all.split_at(all.len() - usize::from(all.len() > 3));
     let groups = kept.chunks(size).map(<[Member]>::to_vec).collect();
-    Form::Anatomized(Anatomized { groups, counterfeits: Vec::new(), suppressed: out.to_vec(), notes: Vec::new() })
+    Form::Anatomized(Anatomized {
+        groups,
+        counterfeits: Vec::new(),
+        suppressed: out.to_vec(),
+        notes: Vec::new(),
+    })
 }
 
 /// Everything the catalogue makes of a table, and groups.
@@ -154,8 +182,12 @@ fn forms(case: &Case, draws: &[u32; 3], k: u64) -> Vec<Form> {
     for entry in ALGORITHMS {
         // One of the combinations; the laws of algorithms go through all of them.
         let all = combinations(entry.parameters, draws);
-        let Some(algorithm) = algorithm(entry, &all[draws[0] as usize % all.len()]) else { continue };
-        if let Outcome::Made(made) = make(&case.table, &*algorithm, &[k_anonymity(k)], 1, &|_, _| true) {
+        let Some(algorithm) = algorithm(entry, &all[draws[0] as usize % all.len()]) else {
+            continue;
+        };
+        if let Outcome::Made(made) =
+            make(&case.table, &*algorithm, &[k_anonymity(k)], 1, &|_, _| true)
+        {
             forms.push(made.form);
         }
     }
@@ -177,42 +209,77 @@ fn an_estimate_is_the_mean_of_all_worlds() {
         for form in forms(&case, &params, k) {
             let release = Release::of(&table, &form);
             let too_many = |c: &scumble::class::EquivalenceClass| {
-                release.quasi.iter().zip(&c.region).map(|(a, &r)| a.taxonomy.size(r)).product::<u64>() > 3_000
+                release
+                    .quasi
+                    .iter()
+                    .zip(&c.region)
+                    .map(|(a, &r)| a.taxonomy.size(r))
+                    .product::<u64>()
+                    > 3_000
             };
             if release.shape == Shape::Representatives || release.classes.iter().any(too_many) {
                 continue;
             }
-            let expected: f64 =
-                worlds(&release).iter().map(|(point, codes, w)| w * admits(&table, &query, point, codes)).sum();
+            let expected: f64 = worlds(&release)
+                .iter()
+                .map(|(point, codes, w)| w * admits(&table, &query, point, codes))
+                .sum();
             let found = bound.translate(&table, &release).estimate(&release);
-            prop_assert!((found - expected).abs() < 1e-6, "{}: {} instead of {}", query, found, expected);
+            prop_assert!(
+                (found - expected).abs() < 1e-6,
+                "{}: {} instead of {}",
+                query,
+                found,
+                expected
+            );
         }
         same_text(&query)?;
         let truth: f64 = (0..case.records[0].len())
             .map(|record| {
-                let point: Point =
-                    table.quasi.iter().zip(&case.records).map(|(a, c)| value(&a.taxonomy, c[record])).collect();
-                let codes: Vec<u32> =
-                    case.records[table.quasi.len()..][..published].iter().map(|c| c[record]).collect();
+                let point: Point = table
+                    .quasi
+                    .iter()
+                    .zip(&case.records)
+                    .map(|(a, c)| value(&a.taxonomy, c[record]))
+                    .collect();
+                let codes: Vec<u32> = case.records[table.quasi.len()..][..published]
+                    .iter()
+                    .map(|c| c[record])
+                    .collect();
                 admits(&table, &query, &point, &codes)
             })
             .sum();
         prop_assert_eq!(bound.count(&table) as f64, truth);
         let unchanged = Release::unchanged(&case.table);
-        let itself = query.bind(&case.table.quasi, &case.table.sensitive).expect("as before").estimate(&unchanged);
-        prop_assert!((itself - truth).abs() < 1e-6, "{}: an unchanged table says {} and not {}", query, itself, truth);
+        let itself = query
+            .bind(&case.table.quasi, &case.table.sensitive)
+            .expect("as before")
+            .estimate(&unchanged);
+        prop_assert!(
+            (itself - truth).abs() < 1e-6,
+            "{}: an unchanged table says {} and not {}",
+            query,
+            itself,
+            truth
+        );
         Ok(())
     });
 }
 
 /// 1 if a point meets every condition.
 fn admits(table: &Table, query: &Query, point: &Point, codes: &[u32]) -> f64 {
-    let met = query.conditions.iter().all(|c| match table.quasi.iter().position(|a| a.name == c.attribute) {
-        Some(i) => meets(&table.quasi[i].taxonomy, &point[i], &c.test),
-        None => {
-            let i = table.sensitive.iter().position(|a| a.name == c.attribute).expect("an attribute");
-            let t = &table.sensitive[i].taxonomy;
-            meets(t, &value(t, codes[i]), &c.test)
+    let met = query.conditions.iter().all(|c| {
+        match table.quasi.iter().position(|a| a.name == c.attribute) {
+            Some(i) => meets(&table.quasi[i].taxonomy, &point[i], &c.test),
+            None => {
+                let i = table
+                    .sensitive
+                    .iter()
+                    .position(|a| a.name == c.attribute)
+                    .expect("an attribute");
+                let t = &table.sensitive[i].taxonomy;
+                meets(t, &value(t, codes[i]), &c.test)
+            }
         }
     });
     f64::from(u8::from(met))
@@ -224,13 +291,16 @@ fn same_text(query: &Query) -> Law {
     Ok(())
 }
 
-/// Anatomy's own example: 3 records of age 38 in a group where half have a heart disease (papers/queries-2010.md).
+/// Anatomy's own example: 3 records of age 38 in a group where half have a heart disease
+/// (papers/queries-2010.md).
 #[test]
 fn groups_estimate_as_in_the_paper() {
     let case = cases::Case::line(10);
     let ages = ["1", "1", "1", "2", "2", "2", "6", "8", "8", "8"];
     let diseases = ["1", "1", "2", "1", "2", "2", "3", "3", "4", "4"];
-    let find = |a: &Attribute, texts: &[&str]| texts.iter().map(|t| a.taxonomy.find(t).expect("1 to 10")).collect();
+    let find = |a: &Attribute, texts: &[&str]| {
+        texts.iter().map(|t| a.taxonomy.find(t).expect("1 to 10")).collect()
+    };
     let (quasi, sensitive) = (case.table.quasi.clone(), case.table.published_sensitive().to_vec());
     let records = vec![find(&quasi[0], &ages), find(&sensitive[0], &diseases)];
     let (table, row_of) = Table::collapse(quasi, sensitive, records);
@@ -256,9 +326,12 @@ fn joined_sensitive_attributes_are_counted_together() {
     let records: Vec<[u8; 6]> = (0..8).map(|i| [0, i % 2, i % 2, 0, 0, 0]).collect();
     let case = Case::of(&[(0, false)], &[(4, false), (5, false)], &records);
     let release = Release::unchanged(&case.table);
-    let names: Vec<&str> = case.table.published_sensitive().iter().map(|a| a.name.as_str()).collect();
+    let names: Vec<&str> =
+        case.table.published_sensitive().iter().map(|a| a.name.as_str()).collect();
     let text = format!("'{}' = red and '{}' = Engineer", names[0], names[1]);
-    let bound = Query::parse(&text).and_then(|q| q.bind(&case.table.quasi, &case.table.sensitive)).expect("right");
+    let bound = Query::parse(&text)
+        .and_then(|q| q.bind(&case.table.quasi, &case.table.sensitive))
+        .expect("right");
     assert!(bound.joins_sensitive());
     assert_eq!((bound.count(&case.table), bound.estimate(&release)), (4, 4.0));
     let mut apart = release.clone();
@@ -294,10 +367,18 @@ fn wrong_queries_say_where() {
     assert!(wrong(&format!("'{job}' = Baker")).contains("no value or group"));
     assert!(wrong(&format!("'{job}' >= Writer")).contains("no order"));
     let problems =
-        parse_workload("w.txt", "# both wrong\n\nage ! 3\nage = 3 # right\n  x in [1]\n").expect_err("two").0;
+        parse_workload("w.txt", "# both wrong\n\nage ! 3\nage = 3 # right\n  x in [1]\n")
+            .expect_err("two")
+            .0;
     let messages: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
-    assert!(messages.len() == 2 && messages[0].contains("line 3") && messages[1].contains("line 5"), "{messages:?}");
-    assert_eq!(parse_workload("w.txt", "count\nCOUNT a=1 AND b in (x,'y z')").expect("right").len(), 2);
+    assert!(
+        messages.len() == 2 && messages[0].contains("line 3") && messages[1].contains("line 5"),
+        "{messages:?}"
+    );
+    assert_eq!(
+        parse_workload("w.txt", "count\nCOUNT a=1 AND b in (x,'y z')").expect("right").len(),
+        2
+    );
     assert!(parse_workload("w.txt", "\n# nothing\n").is_err());
 }
 
@@ -305,7 +386,8 @@ fn wrong_queries_say_where() {
 #[test]
 fn any_text_is_a_query_or_a_problem() {
     let words = prop::sample::select(vec![
-        "a", "b c", "COUNT", "and", "in", "=", "<=", ">", "[", "]", "(", ")", ",", "'", "\"", "#", "ä", "3", " ",
+        "a", "b c", "COUNT", "and", "in", "=", "<=", ">", "[", "]", "(", ")", ",", "'", "\"", "#",
+        "ä", "3", " ",
     ]);
     check(2000, prop::collection::vec(words, 0..14), |words| {
         let text = words.concat();
@@ -329,7 +411,13 @@ fn ranges_fall_between_places() {
     let case = Case::of(
         &[(0, false), (2, true)],
         &[(4, false)],
-        &[[1, 0, 0, 0, 0, 0], [2, 1, 0, 0, 0, 0], [4, 2, 1, 0, 0, 0], [5, 7, 1, 0, 0, 0], [6, 4, 0, 0, 0, 0]],
+        &[
+            [1, 0, 0, 0, 0, 0],
+            [2, 1, 0, 0, 0, 0],
+            [4, 2, 1, 0, 0, 0],
+            [5, 7, 1, 0, 0, 0],
+            [6, 4, 0, 0, 0, 0],
+        ],
     );
     let (number, day) = (&case.table.quasi[0].name, &case.table.quasi[1].name);
     for (text, count) in [
@@ -346,17 +434,20 @@ fn ranges_fall_between_places() {
         (format!("'{day}' in (2023-12, \"\")"), 2),
         (format!("'{day}' < 2024-02-29"), 2),
     ] {
-        let bound = Query::parse(&text).and_then(|q| q.bind(&case.table.quasi, &case.table.sensitive));
+        let bound =
+            Query::parse(&text).and_then(|q| q.bind(&case.table.quasi, &case.table.sensitive));
         assert_eq!(bound.map(|b| b.count(&case.table)), Ok(count), "{text}");
     }
 }
 
-/// b of |A| values with b = ⌈|A| · s^(1/q)⌉, so that at least s of all combinations are admitted, and not many more.
+/// b of |A| values with b = ⌈|A| · s^(1/q)⌉, so that at least s of all combinations are admitted,
+/// and not many more.
 #[test]
 fn random_queries_have_their_selectivity() {
     let case = Case::line(1000);
     let (quasi, sensitive) = (&case.table.quasi, case.table.published_sensitive());
-    let (by_quasi, by_value): (Vec<&Attribute>, Vec<&Attribute>) = (quasi.iter().collect(), sensitive.iter().collect());
+    let (by_quasi, by_value): (Vec<&Attribute>, Vec<&Attribute>) =
+        (quasi.iter().collect(), sensitive.iter().collect());
     let generator = Generator { predicates: 3, selectivity: 0.05 };
     let drawn = generator.draw(&by_quasi, &by_value, 200, 7);
     assert_eq!(drawn, generator.draw(&by_quasi, &by_value, 200, 7));
@@ -365,12 +456,16 @@ fn random_queries_have_their_selectivity() {
     for query in &drawn {
         assert_eq!(query.conditions.len(), 2);
         for c in &query.conditions {
-            let alone = Query { conditions: vec![c.clone()] }.bind(quasi, sensitive).expect("drawn from the domain");
+            let alone = Query { conditions: vec![c.clone()] }
+                .bind(quasi, sensitive)
+                .expect("drawn from the domain");
             assert_eq!(alone.count(&case.table), 224, "{query}");
         }
     }
-    // number = value in this table, so a query counts what its range and its values share: 50 on average.
-    let bound: Vec<Bound> = drawn.iter().map(|q| q.bind(quasi, sensitive).expect("drawn")).collect();
+    // number = value in this table, so a query counts what its range and its values share: 50 on
+    // average.
+    let bound: Vec<Bound> =
+        drawn.iter().map(|q| q.bind(quasi, sensitive).expect("drawn")).collect();
     let mean = bound.iter().map(|b| b.count(&case.table)).sum::<u64>() as f64 / 200.0;
     assert!((mean - 50.0).abs() < 5.0, "{mean}");
     let all = Generator { predicates: 0, selectivity: 1.0 }.draw(&by_quasi, &[], 1, 1);
@@ -408,7 +503,14 @@ fn metrics_are_what_their_manual_says() {
                     (Some(a), Some(b)) => (a - b).abs() < 1e-9 * b.abs().max(1.0),
                     (a, b) => a == b,
                 };
-                prop_assert!(same, "{} of {:?} is {:?} and not {:?}", name, release.shape, found, expected);
+                prop_assert!(
+                    same,
+                    "{} of {:?} is {:?} and not {:?}",
+                    name,
+                    release.shape,
+                    found,
+                    expected
+                );
                 Ok(())
             };
             near("classification", Some(classification(table, &form)))?;
@@ -428,17 +530,30 @@ fn metrics_are_what_their_manual_says() {
             near("distribution", Some(distribution(table, &form, &release)))?;
             // Only an upper bound where classes overlap, which some of these do.
             let divergence = metric("kl", &subject).expect("it applies");
-            prop_assert!(divergence >= kl(table, &release) - 1e-9, "{} below {}", divergence, kl(table, &release));
+            prop_assert!(
+                divergence >= kl(table, &release) - 1e-9,
+                "{} below {}",
+                divergence,
+                kl(table, &release)
+            );
         }
         let release = Release::unchanged(table);
         let rows = (0..table.rows() as u32).map(|row| Members {
-            region: table.quasi_codes.iter().map(|c| Run::new(c[row as usize], c[row as usize])).collect(),
+            region: table
+                .quasi_codes
+                .iter()
+                .map(|c| Run::new(c[row as usize], c[row as usize]))
+                .collect(),
             members: vec![Member { row, count: table.counts[row as usize] }],
         });
         let form = Form::Generalized(Generalized::new(rows.collect(), Vec::new()));
         let subject = Subject { release: &release, k, truth: Some((table, &form)) };
         for name in ["entropy", "distribution", "correlation", "sse"] {
-            prop_assert!(metric(name, &subject).is_none_or(|x| x.abs() < 1e-9), "an unchanged table loses {}", name);
+            prop_assert!(
+                metric(name, &subject).is_none_or(|x| x.abs() < 1e-9),
+                "an unchanged table loses {}",
+                name
+            );
         }
         let published = table.published_sensitive().len();
         prop_assert!(published > 1 || metric("kl", &subject).expect("it applies").abs() < 1e-9);
@@ -456,10 +571,12 @@ fn classification(table: &Table, form: &Form) -> f64 {
     for s in 0..attributes {
         for class in members(form) {
             let mut seen: BTreeMap<u32, u64> = BTreeMap::new();
-            class
-                .iter()
-                .for_each(|m| *seen.entry(table.sensitive_codes[s][m.row as usize]).or_default() += u64::from(m.count));
-            wrong += (seen.values().sum::<u64>() - seen.values().max().expect("a class has records")) as f64;
+            class.iter().for_each(|m| {
+                *seen.entry(table.sensitive_codes[s][m.row as usize]).or_default() +=
+                    u64::from(m.count)
+            });
+            wrong += (seen.values().sum::<u64>()
+                - seen.values().max().expect("a class has records")) as f64;
         }
         wrong += form.suppressed().iter().map(|m| f64::from(m.count)).sum::<f64>();
     }
@@ -468,24 +585,35 @@ fn classification(table: &Table, form: &Form) -> f64 {
 
 /// The leaves of the table that a run of the release stands for.
 fn leaves(table: &Taxonomy, shown: &Taxonomy, run: Run) -> Vec<u32> {
-    (0..table.leaves() as u32).filter(|&l| shown.find(table.leaf(l)).is_some_and(|c| run.contains(c))).collect()
+    (0..table.leaves() as u32)
+        .filter(|&l| shown.find(table.leaf(l)).is_some_and(|c| run.contains(c)))
+        .collect()
 }
 
 fn entropy(table: &Table, form: &Form, release: &Release) -> f64 {
     let (mut lost, mut most) = (0.0, 0.0);
     for (dim, a) in table.quasi.iter().enumerate() {
         let records = |leaf: &u32| -> f64 {
-            (0..table.rows()).filter(|&r| table.quasi_codes[dim][r] == *leaf).map(|r| f64::from(table.counts[r])).sum()
+            (0..table.rows())
+                .filter(|&r| table.quasi_codes[dim][r] == *leaf)
+                .map(|r| f64::from(table.counts[r]))
+                .sum()
         };
         let all = table.records() as f64;
         for row in 0..table.rows() {
-            most -= f64::from(table.counts[row]) * (records(&table.quasi_codes[dim][row]) / all).log2();
+            most -=
+                f64::from(table.counts[row]) * (records(&table.quasi_codes[dim][row]) / all).log2();
         }
-        for (i, class) in members(form).iter().enumerate().filter(|_| release.shape != Shape::Groups) {
-            let shown = leaves(&a.taxonomy, &release.quasi[dim].taxonomy, release.classes[i].region[dim]);
+        for (i, class) in
+            members(form).iter().enumerate().filter(|_| release.shape != Shape::Groups)
+        {
+            let shown =
+                leaves(&a.taxonomy, &release.quasi[dim].taxonomy, release.classes[i].region[dim]);
             let under: f64 = shown.iter().map(records).sum();
-            lost -=
-                class.iter().map(|m| f64::from(m.count) * (records(&code(table, dim, m)) / under).log2()).sum::<f64>();
+            lost -= class
+                .iter()
+                .map(|m| f64::from(m.count) * (records(&code(table, dim, m)) / under).log2())
+                .sum::<f64>();
         }
         lost -= form
             .suppressed()
@@ -536,7 +664,9 @@ fn sse(table: &Table, form: &Form, release: &Release) -> Option<f64> {
             _ => None,
         };
         let records: Vec<f64> = (0..table.rows())
-            .filter_map(|r| Some(vec![number(t, table.quasi_codes[dim][r])?; table.counts[r] as usize]))
+            .filter_map(|r| {
+                Some(vec![number(t, table.quasi_codes[dim][r])?; table.counts[r] as usize])
+            })
             .flatten()
             .collect();
         let mean = records.iter().sum::<f64>() / records.len() as f64;
@@ -549,11 +679,14 @@ fn sse(table: &Table, form: &Form, release: &Release) -> Option<f64> {
             _ => 0.0,
         };
         let mut sum: f64 = form.suppressed().iter().map(|m| error(m, Some(mean))).sum();
-        for (i, class) in members(form).iter().enumerate().filter(|_| release.shape != Shape::Groups) {
+        for (i, class) in
+            members(form).iter().enumerate().filter(|_| release.shape != Shape::Groups)
+        {
             let shown = &release.quasi[dim].taxonomy;
             let run = release.classes[i].region[dim];
             let unit = 10f64.powi(shown.scale().decimals() as i32);
-            let middle = Some(shown.cells(run).map_or(mean, |(a, b)| (a as f64 + b as f64) / 2.0 / unit));
+            let middle =
+                Some(shown.cells(run).map_or(mean, |(a, b)| (a as f64 + b as f64) / 2.0 / unit));
             sum += class.iter().map(|m| error(m, middle)).sum::<f64>();
         }
         ratios.push(sum / total);
@@ -568,7 +701,8 @@ fn kl(table: &Table, release: &Release) -> f64 {
     }
     let mut expected: BTreeMap<(Point, Vec<u32>), f64> = BTreeMap::new();
     let few = |c: &scumble::class::EquivalenceClass| {
-        release.quasi.iter().zip(&c.region).map(|(a, &r)| a.taxonomy.size(r)).product::<u64>() <= 20_000
+        release.quasi.iter().zip(&c.region).map(|(a, &r)| a.taxonomy.size(r)).product::<u64>()
+            <= 20_000
     };
     if table.published_sensitive().len() > 1 || !release.classes.iter().all(few) {
         return 0.0;
@@ -577,14 +711,19 @@ fn kl(table: &Table, release: &Release) -> f64 {
     let n = table.records() as f64;
     (0..table.rows())
         .map(|r| {
-            let point: Point =
-                table.quasi.iter().zip(&table.quasi_codes).map(|(a, c)| value(&a.taxonomy, c[r])).collect();
+            let point: Point = table
+                .quasi
+                .iter()
+                .zip(&table.quasi_codes)
+                .map(|(a, c)| value(&a.taxonomy, c[r]))
+                .collect();
             // Rows that differ only in what is not published are one to a recipient.
             let same = |q: &usize| {
                 table.quasi_codes.iter().all(|c| c[r] == c[*q])
                     && table.sensitive_codes[0][r] == table.sensitive_codes[0][*q]
             };
-            let p: f64 = (0..table.rows()).filter(same).map(|q| f64::from(table.counts[q])).sum::<f64>() / n;
+            let p: f64 =
+                (0..table.rows()).filter(same).map(|q| f64::from(table.counts[q])).sum::<f64>() / n;
             let q = expected[&(point, vec![table.sensitive_codes[0][r]])] / n;
             f64::from(table.counts[r]) / n * (p / q).log2()
         })
@@ -599,7 +738,9 @@ fn association_is_lost_in_one_class() {
     let lost = |k: u64| {
         let entry = ALGORITHMS.iter().find(|e| e.name == "mondrian").expect("is in the catalogue");
         let algorithm = algorithm(entry, &BTreeMap::new()).expect("defaults");
-        let Outcome::Made(made) = make(&case.table, &*algorithm, &[k_anonymity(k)], 1, &|_, _| true) else {
+        let Outcome::Made(made) =
+            make(&case.table, &*algorithm, &[k_anonymity(k)], 1, &|_, _| true)
+        else {
             panic!("8 records")
         };
         let Made { form, release, .. } = *made;
@@ -611,7 +752,8 @@ fn association_is_lost_in_one_class() {
 /// Values of one taxonomy in another: by place on number scales, by text elsewhere.
 #[test]
 fn selections_are_translated() {
-    let case = Case::of(&[(0, false), (5, false)], &[(4, false)], &[[1; 6], [2; 6], [3; 6], [4; 6]]);
+    let case =
+        Case::of(&[(0, false), (5, false)], &[(4, false)], &[[1; 6], [2; 6], [3; 6], [4; 6]]);
     let t = &case.table.quasi[0].taxonomy;
     let whole = Case::line(12);
     let coarse = &whole.table.quasi[0].taxonomy;

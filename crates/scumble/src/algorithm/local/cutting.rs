@@ -11,26 +11,38 @@ use std::collections::BTreeMap;
 
 /// So many kinds of records are tried when some must be moved.
 const TRIED: usize = 6;
+/// Lots that are looked at between two questions whether to go on: some hundredths of a second.
+const LOTS: u64 = 20_000;
 
 impl Search<'_> {
-    /// Cuts a group again and again, as long as that loses less. Chance has a hand in the choice among cuts.
+    /// Cuts a group again and again, as long as that loses less. Chance has a hand in the choice
+    /// among cuts.
     pub(super) fn top_down(&self, group: Group, seed: u64) -> Vec<Group> {
+        if !self.watch.work(group.lots.len() as u64, LOTS) {
+            return vec![group];
+        }
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let cuts: Vec<Option<Vec<Group>>> = (0..self.axes.len()).into_par_iter().map(|d| self.cut(&group, d)).collect();
-        let scored = cuts.into_iter().flatten().map(|parts| (cost(&parts) * rng.random_range(1.0..1.1), parts));
+        let cuts: Vec<Option<Vec<Group>>> =
+            (0..self.axes.len()).into_par_iter().map(|d| self.cut(&group, d)).collect();
+        let scored = cuts
+            .into_iter()
+            .flatten()
+            .map(|parts| (cost(&parts) * rng.random_range(1.0..1.1), parts));
         let best = scored.min_by(|a, b| a.0.total_cmp(&b.0));
-        let Some((_, parts)) = best.filter(|(_, parts)| cost(parts) < group.cost() * 0.999 - GAIN) else {
+        let Some((_, parts)) = best.filter(|(_, parts)| cost(parts) < group.cost() * 0.999 - GAIN)
+        else {
             return vec![group];
         };
         let parts: Vec<(Group, u64)> = parts.into_iter().map(|g| (g, rng.random())).collect();
         parts.into_par_iter().flat_map_iter(|(g, seed)| self.top_down(g, seed)).collect()
     }
 
-    /// The parts of a group below the children of its cell, as much of them as holds; what is too much in one of them
-    /// stays behind, and must hold too.
+    /// The parts of a group below the children of its cell, as much of them as holds; what is too
+    /// much in one of them stays behind, and must hold too.
     fn cut(&self, group: &Group, d: usize) -> Option<Vec<Group>> {
         let mut pieces: BTreeMap<u32, Vec<Lot>> = BTreeMap::new();
-        let key = self.axes[d].children(group.region[d], group.lots.iter().map(|l| self.point(l.unit)[d].0));
+        let key = self.axes[d]
+            .children(group.region[d], group.lots.iter().map(|l| self.point(l.unit)[d].0));
         for lot in &group.lots {
             pieces.entry(key(self.point(lot.unit)[d].0)).or_default().push(*lot);
         }
@@ -47,6 +59,9 @@ impl Search<'_> {
             }
         }
         while behind.tally.count > 0 && !behind.holds() {
+            if !self.watch.work(parts.len() as u64, LOTS / 10) {
+                return None;
+            }
             if !behind.replenish(&mut parts) {
                 let least = (0..parts.len()).min_by_key(|&i| parts[i].tally.count)?;
                 parts.swap_remove(least).give(&mut behind);
@@ -68,9 +83,13 @@ struct Part<'a> {
 
 impl<'a> Part<'a> {
     fn new(search: &'a Search<'a>, lots: Vec<Lot>) -> Part<'a> {
-        let region =
-            if lots.is_empty() || !search.regions { search.table.top() } else { search.runs(&search.cover(&lots)) };
-        let mut part = Part { search, kinds: BTreeMap::new(), tally: Tally::new(search.table), region };
+        let region = if lots.is_empty() || !search.regions {
+            search.table.top()
+        } else {
+            search.runs(&search.cover(&lots))
+        };
+        let mut part =
+            Part { search, kinds: BTreeMap::new(), tally: Tally::new(search.table), region };
         lots.into_iter().for_each(|lot| part.add(lot));
         part.kinds.values_mut().for_each(|(_, lots)| {
             lots.sort_unstable_by(|a, b| {
@@ -127,7 +146,8 @@ impl<'a> Part<'a> {
 
     /// By how much the share of a kind is above that in the table.
     fn excess(&self, kind: u32) -> f64 {
-        let here = self.kinds.get(&kind).map_or(0, |(n, _)| *n) as f64 / self.tally.count.max(1) as f64;
+        let here =
+            self.kinds.get(&kind).map_or(0, |(n, _)| *n) as f64 / self.tally.count.max(1) as f64;
         here - self.search.shares[kind as usize]
     }
 
@@ -149,10 +169,12 @@ impl<'a> Part<'a> {
                 return self.give(behind);
             }
             let step = (self.tally.count / 100).max(1);
-            let mut kinds: Vec<u32> = self.kinds.iter().filter(|(_, (n, _))| *n > 0).map(|(k, _)| *k).collect();
+            let mut kinds: Vec<u32> =
+                self.kinds.iter().filter(|(_, (n, _))| *n > 0).map(|(k, _)| *k).collect();
             kinds.sort_by(|&a, &b| self.excess(b).total_cmp(&self.excess(a)));
             kinds.truncate(TRIED);
-            let number = |kind: u32, part: &Part<'_>| step.min(part.kinds.get(&kind).map_or(0, |(n, _)| *n));
+            let number =
+                |kind: u32, part: &Part<'_>| step.min(part.kinds.get(&kind).map_or(0, |(n, _)| *n));
             let mut best = (f64::INFINITY, 0);
             for kind in kinds {
                 let shortfall = self.shortfall(kind, 0, number(kind, self));
@@ -172,7 +194,8 @@ impl<'a> Part<'a> {
         let mut kinds: Vec<u32> = (0..self.search.shares.len() as u32).collect();
         kinds.sort_by(|&a, &b| self.excess(a).total_cmp(&self.excess(b)));
         kinds.truncate(TRIED);
-        let mut scored: Vec<(f64, u32)> = kinds.into_iter().map(|kind| (self.shortfall(kind, step, 0), kind)).collect();
+        let mut scored: Vec<(f64, u32)> =
+            kinds.into_iter().map(|kind| (self.shortfall(kind, step, 0), kind)).collect();
         scored.retain(|(shortfall, _)| *shortfall < now);
         scored.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, kind) in scored {
@@ -181,7 +204,10 @@ impl<'a> Part<'a> {
             for p in order.into_iter().take(TRIED) {
                 let have = parts[p].kinds.get(&kind).map_or(0, |(n, _)| *n);
                 let n = step.min(have);
-                if n > 0 && parts[p].tally.count >= n + self.search.least && parts[p].shortfall(kind, 0, n) == 0.0 {
+                if n > 0
+                    && parts[p].tally.count >= n + self.search.least
+                    && parts[p].shortfall(kind, 0, n) == 0.0
+                {
                     parts[p].hand(kind, n, self);
                     return true;
                 }

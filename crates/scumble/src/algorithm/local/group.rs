@@ -39,7 +39,8 @@ pub(super) struct Draft<'a> {
 
 impl Draft<'_> {
     pub(super) fn gain(&self) -> f64 {
-        let before: f64 = self.changed.iter().filter_map(|(g, _)| self.base.get(*g)).map(Group::cost).sum();
+        let before: f64 =
+            self.changed.iter().filter_map(|(g, _)| self.base.get(*g)).map(Group::cost).sum();
         before - self.changed.iter().filter_map(|(_, g)| g.as_ref()).map(Group::cost).sum::<f64>()
     }
 

@@ -17,16 +17,25 @@ struct Free {
 }
 
 impl Search<'_> {
-    /// Grows one group after the other from a random record, by the record that widens it least; nothing if that loses
-    /// more than the limit.
-    pub(super) fn grow(&self, lots: Vec<Lot>, limit: f64, rng: &mut ChaCha8Rng) -> Option<Vec<Group>> {
+    /// Grows one group after the other from a random record, by the record that widens it least;
+    /// nothing if that loses more than the limit.
+    pub(super) fn grow(
+        &self,
+        lots: Vec<Lot>,
+        limit: f64,
+        rng: &mut ChaCha8Rng,
+    ) -> Option<Vec<Group>> {
         let (mut groups, mut free) = self.set_free(lots, rng);
         let pull = [0.25, 1.0, 4.0][rng.random_range(0..3)];
         let mut lost = 0.0;
         while let Some(i) = free.iter().rposition(|f| f.home.is_none()) {
             let mut group = self.seed(&mut free, i);
             while !group.holds {
-                let next = if self.sizes { self.nearest(&group, &free) } else { self.helpful(&group, &free, pull) };
+                let next = if self.sizes {
+                    self.nearest(&group, &free)
+                } else {
+                    self.helpful(&group, &free, pull)
+                };
                 let Some((i, count)) = next else { break };
                 let lot = take(&mut free, i, count);
                 self.extend(&mut group, &[lot], self.point(lot.unit));
@@ -60,7 +69,8 @@ impl Search<'_> {
         Some(groups)
     }
 
-    /// The lots in random order. Where sizes decide, what can stand alone does so, and lends what it does not need.
+    /// The lots in random order. Where sizes decide, what can stand alone does so, and lends what
+    /// it does not need.
     fn set_free(&self, mut lots: Vec<Lot>, rng: &mut ChaCha8Rng) -> (Vec<Group>, Vec<Free>) {
         let noise = [0.0, 0.3][rng.random_range(0..2)];
         lots.shuffle(rng);
@@ -86,7 +96,8 @@ impl Search<'_> {
             count: 0,
             histograms: vec![Histogram::default(); self.table.sensitive.len()],
         };
-        let count = if self.sizes { free[i].lot.count } else { self.best_count(&nobody, free[i].lot).1 };
+        let count =
+            if self.sizes { free[i].lot.count } else { self.best_count(&nobody, free[i].lot).1 };
         let lot = take(free, i, count);
         self.group(vec![lot])
     }
@@ -105,7 +116,8 @@ impl Search<'_> {
         Some((best.1, if f.home.is_some() { f.lot.count.min(need) } else { f.lot.count }))
     }
 
-    /// The free lot that widens the group little and brings it nearer the goal, and how many records of it.
+    /// The free lot that widens the group little and brings it nearer the goal, and how many
+    /// records of it.
     fn helpful(&self, group: &Group, free: &[Free], pull: f64) -> Option<(usize, u32)> {
         let mut kinds: Vec<(u32, f32, usize)> = Vec::new();
         for (i, f) in free.iter().enumerate() {

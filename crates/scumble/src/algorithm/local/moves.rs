@@ -1,4 +1,5 @@
-//! What is tried to lose less: groups are taken apart and put together anew, opened, and records moved.
+//! What is tried to lose less: groups are taken apart and put together anew, opened, and records
+//! moved.
 
 use super::group::{Draft, Group, Lot, combine, commit, cost};
 use super::joining::Nearness;
@@ -10,6 +11,8 @@ use std::cmp::Reverse;
 
 /// Attempts per group and round.
 const TRIALS: usize = 2;
+/// Attempts between two questions whether to go on: some hundredths of a second.
+const ASKED: u64 = 64;
 /// At most so many groups are taken apart together with one.
 const NEIGHBOURS: usize = 4;
 /// Groups of more lots than this together are cut instead of put together anew.
@@ -31,6 +34,9 @@ impl Search<'_> {
         let trials = groups.iter().filter(|g| g.loss > 0.0).count() * TRIALS;
         let mut room = LARGE * groups.iter().map(|g| g.lots.len()).sum::<usize>();
         for _ in 0..trials {
+            if !self.watch.work(1, ASKED) {
+                break;
+            }
             let i = rng.random_range(0..groups.len());
             if groups[i].loss == 0.0 {
                 continue;
@@ -84,9 +90,16 @@ impl Search<'_> {
         let point = self.point(lot.unit);
         let way = rng.random_range(0..3);
         let score = |g: &Group| match way {
-            0 => (own.count + g.count) as f32 * self.joint_loss(&own.region, &g.region) - g.cost() as f32,
+            0 => {
+                (own.count + g.count) as f32 * self.joint_loss(&own.region, &g.region)
+                    - g.cost() as f32
+            }
             1 => self.extra(g, lot) as f32,
-            _ => g.lots.iter().map(|l| self.joint_loss(point, self.point(l.unit))).fold(f32::INFINITY, f32::min),
+            _ => g
+                .lots
+                .iter()
+                .map(|l| self.joint_loss(point, self.point(l.unit)))
+                .fold(f32::INFINITY, f32::min),
         };
         let others = groups.iter().enumerate().filter(|&(j, _)| j != i);
         let mut scores: Vec<(f32, usize)> = others.map(|(j, g)| (score(g), j)).collect();
@@ -122,7 +135,8 @@ impl Search<'_> {
         lots[l].count -= lot.count;
         lots.retain(|l| l.count > 0);
         let left = self.group(lots);
-        let others = (0..groups.len()).filter(|&h| h != g).map(|h| (self.extra(&groups[h], lot), h));
+        let others =
+            (0..groups.len()).filter(|&h| h != g).map(|h| (self.extra(&groups[h], lot), h));
         let Some((extra, h)) = others.min_by(|a, b| a.0.total_cmp(&b.0)) else { return false };
         if !left.holds || extra > own.cost() - left.cost() - GAIN {
             return false;
@@ -137,7 +151,8 @@ impl Search<'_> {
         true
     }
 
-    /// Makes a new group around a record of a group; groups that break are dissolved. Done if it loses less.
+    /// Makes a new group around a record of a group; groups that break are dissolved. Done if it
+    /// loses less.
     fn open(&self, groups: &mut Vec<Group>, i: usize, rng: &mut ChaCha8Rng) {
         let seed = groups[i].lots[rng.random_range(0..groups[i].lots.len())];
         let Some((new, taken)) = self.gather(groups, i, seed) else { return };
@@ -156,15 +171,16 @@ impl Search<'_> {
             }
             draft.changed.push((g, left));
         }
-        let housed = homeless.into_iter().all(|lot| draft.gain() > GAIN && self.house(&mut draft, lot));
+        let housed =
+            homeless.into_iter().all(|lot| draft.gain() > GAIN && self.house(&mut draft, lot));
         if housed && draft.gain() > GAIN {
             let changed = draft.changed;
             commit(groups, changed);
         }
     }
 
-    /// A group around a lot of group `i`, and what was taken for it from which group, in their order. Records of groups
-    /// that lose much are preferred.
+    /// A group around a lot of group `i`, and what was taken for it from which group, in their
+    /// order. Records of groups that lose much are preferred.
     fn gather(&self, groups: &[Group], i: usize, seed: Lot) -> Option<(Group, Vec<(usize, Lot)>)> {
         let mut near: Vec<(f32, usize, Lot)> = Vec::with_capacity(8 * groups.len());
         for (g, group) in groups.iter().enumerate() {
@@ -175,20 +191,28 @@ impl Search<'_> {
         }
         if CANDIDATES < near.len() {
             let order = |n: &(f32, usize, Lot)| (n.1, n.2.unit);
-            near.select_nth_unstable_by(CANDIDATES, |a, b| a.0.total_cmp(&b.0).then(order(a).cmp(&order(b))));
+            near.select_nth_unstable_by(CANDIDATES, |a, b| {
+                a.0.total_cmp(&b.0).then(order(a).cmp(&order(b)))
+            });
             near.truncate(CANDIDATES);
         }
         let mut new = self.group(vec![seed]);
         let mut taken = vec![(i, seed)];
         while !new.holds {
             let score = |&(_, g, lot): &(f32, usize, Lot)| {
-                self.joint_loss(&new.region, self.point(lot.unit)) * (new.count as f32 + 1.0) - groups[g].loss
+                self.joint_loss(&new.region, self.point(lot.unit)) * (new.count as f32 + 1.0)
+                    - groups[g].loss
             };
-            let next = (0..near.len()).min_by(|&a, &b| score(&near[a]).total_cmp(&score(&near[b])))?;
+            let next =
+                (0..near.len()).min_by(|&a, &b| score(&near[a]).total_cmp(&score(&near[b])))?;
             let (_, g, mut lot) = near.swap_remove(next);
-            let spare = u32::try_from(groups[g].count.saturating_sub(self.least)).unwrap_or(u32::MAX);
+            let spare =
+                u32::try_from(groups[g].count.saturating_sub(self.least)).unwrap_or(u32::MAX);
             if self.sizes && spare > 0 {
-                lot.count = lot.count.min(spare).min(u32::try_from(self.least - new.count).unwrap_or(u32::MAX));
+                lot.count = lot
+                    .count
+                    .min(spare)
+                    .min(u32::try_from(self.least - new.count).unwrap_or(u32::MAX));
             }
             taken.push((g, lot));
             self.extend(&mut new, &[lot], self.point(lot.unit));
@@ -202,7 +226,8 @@ impl Search<'_> {
     pub(super) fn house(&self, draft: &mut Draft<'_>, lot: Lot) -> bool {
         let kept = draft.base.iter().enumerate().filter(|(g, _)| !draft.is_changed(*g));
         let changed = draft.changed.iter().filter_map(|(g, group)| Some((*g, group.as_ref()?)));
-        let mut places: Vec<(f64, usize)> = kept.chain(changed).map(|(g, group)| (self.extra(group, lot), g)).collect();
+        let mut places: Vec<(f64, usize)> =
+            kept.chain(changed).map(|(g, group)| (self.extra(group, lot), g)).collect();
         for _ in 0..6 {
             let next = (0..places.len()).min_by(|&a, &b| places[a].0.total_cmp(&places[b].0));
             let Some((_, g)) = next.map(|n| places.swap_remove(n)) else { return false };

@@ -1,12 +1,13 @@
-//! Simulated annealing: records move, change places, and groups dissolve and form, while ever fewer steps that cost
-//! something are allowed.
+//! Simulated annealing: records move, change places, and groups dissolve and form, while ever fewer
+//! steps that cost something are allowed.
 //!
-//! Large tables are cut into blocks of whole groups that are annealed by themselves, on all cores; a second round cuts
-//! at other places, so that the borders of the first are not borders of the result.
+//! Large tables are cut into blocks of whole groups that are annealed by themselves, on all cores;
+//! a second round cuts at other places, so that the borders of the first are not borders of the
+//! result.
 
 use super::points::{Group, Points, add};
 use super::tree::Tree;
-use crate::algorithm::Progress;
+use crate::progress::Progress;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -16,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const BLOCK: usize = 4096;
 /// Steps per record for an effort of 1.
 const STEPS: u64 = 1000;
-/// At first a step may cost about so many times what a record costs on average; in a second round, where only the
-/// borders are new, less.
+/// At first a step may cost about so many times what a record costs on average; in a second round,
+/// where only the borders are new, less.
 const HOT: [f64; 2] = [3.0, 0.1];
 /// A thousand times, from 3 down to 0.01.
 const COOLING: f64 = 0.9943;
@@ -25,6 +26,8 @@ const COOLING: f64 = 0.9943;
 const FROZEN: u64 = 19;
 /// Steps per record that are left when time is up.
 const LAST: u64 = 50;
+/// Steps between two questions whether to go on: some hundredths of a second.
+const ASKED: u64 = 1 << 17;
 /// No record looks farther than so many neighbours, however large k is.
 const NEIGHBOURS: usize = 64;
 
@@ -42,14 +45,22 @@ pub(super) fn improve(
     let rounds = if blocks > 1 { 2 } else { 1 };
     let steps = effort.saturating_mul(STEPS) / rounds as u64;
     let (done, all) = (AtomicU64::new(0), steps.saturating_mul(rounds as u64 * records));
-    let tell = |steps: u64| progress((done.fetch_add(steps, Relaxed) + steps).min(all), all);
+    let tell = |steps: u64| {
+        let done = (done.fetch_add(steps, Relaxed) + steps).min(all);
+        match progress.at(done, all) {
+            false => Tempo::Cancelled,
+            true if progress.is_late() => Tempo::Late,
+            true => Tempo::Calm,
+        }
+    };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for (round, hot) in HOT.into_iter().enumerate().take(rounds) {
         let seeds: Vec<u64> = (0..blocks).map(|_| rng.next_u64()).collect();
         let parts = divide(points, groups, blocks, round);
         let better = parts.into_par_iter().zip(seeds);
         let plan = |seed| Plan { k, hot, steps, seed, tell: &tell };
-        groups = better.flat_map_iter(|(part, seed)| improve_block(points, part, &plan(seed))).collect();
+        groups =
+            better.flat_map_iter(|(part, seed)| improve_block(points, part, &plan(seed))).collect();
     }
     groups
 }
@@ -61,17 +72,28 @@ struct Plan<'a> {
     /// Steps per record.
     steps: u64,
     seed: u64,
-    /// Told how many steps were made since; answers whether to go on.
-    tell: &'a (dyn Fn(u64) -> bool + Sync),
+    /// Told how many steps were made since; answers how to go on.
+    tell: &'a (dyn Fn(u64) -> Tempo + Sync),
 }
 
-/// Divides the groups into blocks by where they are: each cut is across the widest side, in the first round as near the
-/// middle as it can be, in the second beside it.
+/// How annealing goes on.
+enum Tempo {
+    /// There is time.
+    Calm,
+    /// Time is up: only what is better from here on, and not for long.
+    Late,
+    /// Nobody wants the result.
+    Cancelled,
+}
+
+/// Divides the groups into blocks by where they are: each cut is across the widest side, in the
+/// first round as near the middle as it can be, in the second beside it.
 fn divide(points: &Points, groups: Vec<Group>, blocks: usize, round: usize) -> Vec<Vec<Group>> {
     if blocks < 2 || groups.len() < 2 {
         return vec![groups];
     }
-    let mut placed: Vec<(Vec<f64>, Group)> = groups.into_iter().map(|g| (points.centroid(&g), g)).collect();
+    let mut placed: Vec<(Vec<f64>, Group)> =
+        groups.into_iter().map(|g| (points.centroid(&g), g)).collect();
     let width = |d: usize| {
         let at = placed.iter().map(|(c, _)| c[d]);
         at.clone().fold(f64::NEG_INFINITY, f64::max) - at.fold(f64::INFINITY, f64::min)
@@ -88,7 +110,8 @@ fn divide(points: &Points, groups: Vec<Group>, blocks: usize, round: usize) -> V
 }
 
 fn improve_block(points: &Points, groups: Vec<Group>, plan: &Plan<'_>) -> Vec<Group> {
-    let records: Vec<u32> = groups.iter().flatten().flat_map(|&(p, n)| (0..n).map(move |_| p)).collect();
+    let records: Vec<u32> =
+        groups.iter().flatten().flat_map(|&(p, n)| (0..n).map(move |_| p)).collect();
     let sizes = groups.iter().map(|g| g.iter().map(|&(_, n)| n).sum::<u32>());
     let here = points.records_at(&records);
     let mut next = 0..records.len() as u32;
@@ -173,10 +196,16 @@ impl<'a> Annealing<'a> {
         while step < total {
             if step % stage == 0 {
                 self.heat *= COOLING;
-                if !(plan.tell)(if step == 0 { 0 } else { stage }) && step < frozen {
-                    // Time is up: only what is better from here on, and not for long.
-                    (frozen, total) = (step, step + (LAST * n).min(total - step));
+                match (plan.tell)(if step == 0 { 0 } else { stage }) {
+                    Tempo::Late if step < frozen => {
+                        (frozen, total) = (step, step + (LAST * n).min(total - step));
+                    }
+                    Tempo::Cancelled => return,
+                    _ => {}
                 }
+            }
+            if step % ASKED == 0 && matches!((plan.tell)(0), Tempo::Cancelled) {
+                return;
             }
             if step == frozen {
                 self.heat = 0.0;
@@ -186,7 +215,8 @@ impl<'a> Annealing<'a> {
         }
     }
 
-    /// One attempt: a record and one of its neighbours, preferably a near one, are to come together.
+    /// One attempt: a record and one of its neighbours, preferably a near one, are to come
+    /// together.
     fn step(&mut self) {
         let i = self.draw(self.points.len()) as u32;
         let rank = self.draw(self.near);
@@ -200,7 +230,9 @@ impl<'a> Annealing<'a> {
         let cost = match self.draw(8 * self.k) {
             0 => self.dissolve(a),
             1 | 2 => self.gather(i),
-            odd if odd % 2 == 1 && self.size(a) > self.k && self.size(b) < 2 * self.k - 1 => Some(self.relocate(i, b)),
+            odd if odd % 2 == 1 && self.size(a) > self.k && self.size(b) < 2 * self.k - 1 => {
+                Some(self.relocate(i, b))
+            }
             _ => {
                 let other = self.draw(self.size(b));
                 let other = self.members[b as usize][other];
@@ -219,8 +251,9 @@ impl<'a> Annealing<'a> {
         ((u64::from(self.rng.next_u32()) * n as u64) >> 32) as usize
     }
 
-    /// Whether a step of this cost is allowed now: with a probability of about exp(−cost / heat). The logarithm of the
-    /// random number is taken from its binary digits, which are the same on every machine.
+    /// Whether a step of this cost is allowed now: with a probability of about exp(−cost / heat).
+    /// The logarithm of the random number is taken from its binary digits, which are the same on
+    /// every machine.
     fn bears(&mut self, cost: f64) -> bool {
         if cost <= 0.0 || self.heat == 0.0 {
             return cost < 0.0;
@@ -231,19 +264,21 @@ impl<'a> Annealing<'a> {
         cost <= self.heat * std::f64::consts::LN_2 * (f64::from(zeros) + 1.0 - rest)
     }
 
-    /// Exchanges two records of different groups, if the cost is borne. By far the most frequent step, so its cost is
-    /// found without moving them.
+    /// Exchanges two records of different groups, if the cost is borne. By far the most frequent
+    /// step, so its cost is found without moving them.
     fn swap(&mut self, i: u32, j: u32) {
         let (a, b) = (self.group_of[i as usize], self.group_of[j as usize]);
         let (mut in_a, mut in_b, mut square) = (0.0, 0.0, 0.0);
-        let (from, to) = (self.points.at(i).iter().zip(self.points.at(j)), self.sum(a).iter().zip(self.sum(b)));
+        let (from, to) =
+            (self.points.at(i).iter().zip(self.points.at(j)), self.sum(a).iter().zip(self.sum(b)));
         for ((x, y), (sum_a, sum_b)) in from.zip(to) {
             let difference = y - x;
             in_a += sum_a * difference;
             in_b += sum_b * difference;
             square += difference * difference;
         }
-        let cost = -(square + 2.0 * in_a) / self.size(a) as f64 - (square - 2.0 * in_b) / self.size(b) as f64;
+        let cost = -(square + 2.0 * in_a) / self.size(a) as f64
+            - (square - 2.0 * in_b) / self.size(b) as f64;
         if self.bears(cost) {
             self.pull(i);
             self.pull(j);
@@ -270,7 +305,9 @@ impl<'a> Annealing<'a> {
         while let Some(&record) = self.members[group as usize].last() {
             let open = self.neighbours_of(record).iter().map(|&q| self.group_of[q as usize]);
             let open = open.filter(|&g| g != group && self.size(g) < 2 * self.k - 1);
-            let priced = open.map(|g| (self.size(g) as f64 / (self.size(g) + 1) as f64 * self.off(record, g), g));
+            let priced = open.map(|g| {
+                (self.size(g) as f64 / (self.size(g) + 1) as f64 * self.off(record, g), g)
+            });
             let (_, to) = priced.min_by(|a, b| a.0.total_cmp(&b.0))?;
             cost += self.relocate(record, to);
         }
@@ -349,7 +386,8 @@ impl Annealing<'_> {
     /// Squared distance of a record from the centroid of a group.
     fn off(&self, record: u32, group: u32) -> f64 {
         let share = 1.0 / self.size(group) as f64;
-        let off = self.points.at(record).iter().zip(self.sum(group)).map(|(x, sum)| x - sum * share);
+        let off =
+            self.points.at(record).iter().zip(self.sum(group)).map(|(x, sum)| x - sum * share);
         off.map(|off| off * off).sum()
     }
 

@@ -2,9 +2,13 @@
 
 use super::points::{Group, Points, add};
 use super::tree::Tree;
+use crate::progress::Watch;
+
+/// Pairs of groups between two questions whether to go on: some hundredths of a second.
+const ASKED: u64 = 16;
 
 /// The groups, k records in each and up to 2k − 1 in the last. Fewer than 2k records are one group.
-pub(super) fn mdav(points: &Points, k: u64) -> Vec<Group> {
+pub(super) fn mdav(points: &Points, k: u64, watch: &Watch<'_>) -> Vec<Group> {
     let mut left = points.records();
     let mut groups = Vec::new();
     if left == 0 {
@@ -20,7 +24,8 @@ pub(super) fn mdav(points: &Points, k: u64) -> Vec<Group> {
         sum.iter().map(|s| s / *left as f64).collect::<Vec<f64>>()
     };
     let mut centroid = points.centroid(&tree.rest().collect::<Group>());
-    while left >= 2 * k {
+    // Cancelled, it leaves one large group.
+    while left >= 2 * k && watch.work(1, ASKED) {
         let Some((_, r)) = tree.farthest(&centroid) else { break };
         let both = left >= 3 * k;
         centroid = around(&mut tree, r, &mut left);

@@ -1,7 +1,8 @@
 //! Points in space: what is grouped, and how far a grouping is from it.
 
-/// Coordinates are whole multiples of this. Sums over all records are then exact in floating point as long as there are
-/// fewer than 2²⁴ of them, so a centroid does not depend on the order of addition.
+/// Coordinates are whole multiples of this. Sums over all records are then exact in floating point
+/// as long as there are fewer than 2²⁴ of them, so a centroid does not depend on the order of
+/// addition.
 const GRAIN: f64 = 1.0 / 16_777_216.0;
 
 /// Distinct points, with the number of records at each.
@@ -51,14 +52,22 @@ impl Points {
         Points { dims: self.dims, coordinates, counts: vec![1; records.len()] }
     }
 
-    /// Points with many records give up what no other group could need: at a point with 3k − 1 records or more, all but
-    /// 2k − 1 are a group without any loss.
+    /// Points with many records give up what no other group could need: at a point with 3k − 1
+    /// records or more, all but 2k − 1 are a group without any loss.
     pub fn set_aside(&self, k: u64) -> (Points, Vec<Group>) {
         let most = 2 * k - 1;
-        let spare = |&n: &u32| u64::from(n).checked_sub(most).filter(|&spare| spare >= k).unwrap_or(0) as u32;
+        let spare = |&n: &u32| {
+            u64::from(n).checked_sub(most).filter(|&spare| spare >= k).unwrap_or(0) as u32
+        };
         let rest = self.counts.iter().map(|n| n - spare(n)).collect();
-        let groups = (0u32..).zip(self.counts.iter().map(spare)).filter(|&(_, n)| n > 0).map(|own| vec![own]);
-        (Points { dims: self.dims, coordinates: self.coordinates.clone(), counts: rest }, groups.collect())
+        let groups = (0u32..)
+            .zip(self.counts.iter().map(spare))
+            .filter(|&(_, n)| n > 0)
+            .map(|own| vec![own]);
+        (
+            Points { dims: self.dims, coordinates: self.coordinates.clone(), counts: rest },
+            groups.collect(),
+        )
     }
 
     /// Sum of the records' coordinates.

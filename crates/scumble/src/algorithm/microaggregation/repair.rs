@@ -3,6 +3,7 @@
 use super::space::Space;
 use crate::algorithm::{Goal, joined};
 use crate::class::{EquivalenceClass, Histogram, Run};
+use crate::progress::Watch;
 use crate::release::Member;
 use crate::table::Table;
 use hashbrown::HashMap;
@@ -10,6 +11,8 @@ use std::collections::VecDeque;
 
 /// So many near groups are tried for one with which the models hold.
 const TRIED: usize = 16;
+/// Groups that are compared between two questions whether to go on: some hundredths of a second.
+const ASKED: u64 = 1_000_000;
 
 /// A group of records and what models see of it.
 pub(super) struct Part {
@@ -21,8 +24,9 @@ pub(super) struct Part {
 
 impl Part {
     pub fn new(table: &Table, space: &Space, members: Vec<Member>) -> Part {
-        let histogram =
-            |codes: &Vec<u32>| Histogram::of(members.iter().map(|m| (codes[m.row as usize], u64::from(m.count))));
+        let histogram = |codes: &Vec<u32>| {
+            Histogram::of(members.iter().map(|m| (codes[m.row as usize], u64::from(m.count))))
+        };
         let class = EquivalenceClass {
             region: Vec::new(),
             count: members.iter().map(|m| u64::from(m.count)).sum(),
@@ -45,12 +49,20 @@ impl Part {
     }
 }
 
-/// Merges what breaks the goal with what is near, until all keep it; nothing if even all together do not.
-pub(super) fn merge_failing(goal: &Goal<'_>, parts: Vec<Part>) -> Option<Vec<Part>> {
+/// Merges what breaks the goal with what is near, until all keep it; nothing if even all together
+/// do not, or if it is cancelled.
+pub(super) fn merge_failing(
+    goal: &Goal<'_>,
+    parts: Vec<Part>,
+    watch: &Watch<'_>,
+) -> Option<Vec<Part>> {
     let fails = |part: &Part| !goal.holds(&part.class);
     let mut failing: VecDeque<usize> = (0..parts.len()).filter(|&i| fails(&parts[i])).collect();
     let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
     while let Some(i) = failing.pop_front() {
+        if !watch.work(parts.len() as u64, ASKED) {
+            return None;
+        }
         // It may have been merged since, or hold since.
         let Some(part) = parts[i].take_if(|part| fails(part)) else { continue };
         let other = companion(goal, &parts, &part)?;
@@ -62,7 +74,8 @@ pub(super) fn merge_failing(goal: &Goal<'_>, parts: Vec<Part>) -> Option<Vec<Par
 
 /// The nearest part with which the goal holds, if it is among the first; otherwise the nearest.
 fn companion(goal: &Goal<'_>, parts: &[Option<Part>], part: &Part) -> Option<usize> {
-    let others = parts.iter().enumerate().filter_map(|(i, other)| other.as_ref().map(|o| (part.cost(o), i)));
+    let others =
+        parts.iter().enumerate().filter_map(|(i, other)| other.as_ref().map(|o| (part.cost(o), i)));
     let mut others: Vec<(f64, usize)> = others.collect();
     let nearer = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
     if others.len() > TRIED {
@@ -70,13 +83,17 @@ fn companion(goal: &Goal<'_>, parts: &[Option<Part>], part: &Part) -> Option<usi
         others.truncate(TRIED);
     }
     others.sort_unstable_by(nearer);
-    let helps =
-        |&&(_, i): &&(f64, usize)| parts[i].as_ref().is_some_and(|other| goal.holds(&other.class.merge(&part.class)));
+    let helps = |&&(_, i): &&(f64, usize)| {
+        parts[i].as_ref().is_some_and(|other| goal.holds(&other.class.merge(&part.class)))
+    };
     others.iter().find(helps).or(others.first()).map(|&(_, i)| i)
 }
 
 /// Makes one part of those that show the same.
-pub(super) fn join_equal(parts: Vec<Part>, regions: Vec<Box<[Run]>>) -> (Vec<Part>, Vec<Box<[Run]>>) {
+pub(super) fn join_equal(
+    parts: Vec<Part>,
+    regions: Vec<Box<[Run]>>,
+) -> (Vec<Part>, Vec<Box<[Run]>>) {
     let mut place: HashMap<Box<[Run]>, usize> = HashMap::new();
     let mut joined: Vec<(Option<Part>, Box<[Run]>)> = Vec::new();
     for (part, region) in parts.into_iter().zip(regions) {

@@ -1,8 +1,9 @@
-//! What a group shows: one value per quasi-identifier, and the attributes that these values are written in.
+//! What a group shows: one value per quasi-identifier, and the attributes that these values are
+//! written in.
 
 use super::repair::Part;
 use crate::class::{Histogram, Run};
-use crate::problem::Problems;
+use crate::failure::Failures;
 use crate::table::{Attribute, Table};
 use crate::taxonomy::{Decimal, Intervals, Rule, Scale, Taxonomy, Unit};
 use std::sync::Arc;
@@ -14,11 +15,13 @@ pub(super) struct Shown {
 }
 
 /// What the parts show.
-pub(super) fn represent(table: &Table, parts: &[Part], decimals: u32) -> Result<Shown, Problems> {
+pub(super) fn represent(table: &Table, parts: &[Part], decimals: u32) -> Result<Shown, Failures> {
     let mut quasi = Vec::new();
     let mut leaves: Vec<Vec<u32>> = Vec::new();
     for (attribute, codes) in table.quasi.iter().zip(&table.quasi_codes) {
-        let of = |part: &Part| Histogram::of(part.members.iter().map(|m| (codes[m.row as usize], m.count.into())));
+        let of = |part: &Part| {
+            Histogram::of(part.members.iter().map(|m| (codes[m.row as usize], m.count.into())))
+        };
         let histograms: Vec<Histogram> = parts.iter().map(of).collect();
         let taxonomy = &attribute.taxonomy;
         let (own, shown) = match taxonomy.scale() {
@@ -39,9 +42,12 @@ fn mode(histogram: &Histogram) -> u32 {
     histogram.0.iter().find(|&&(_, n)| Some(n) == most).map_or(0, |&(code, _)| code)
 }
 
-/// The leaf at which half of the values are reached; the missing one if more records lack a value than have one.
+/// The leaf at which half of the values are reached; the missing one if more records lack a value
+/// than have one.
 fn median(taxonomy: &Taxonomy, histogram: &Histogram) -> u32 {
-    let Some((known, total)) = known(taxonomy, histogram) else { return taxonomy.missing().unwrap_or(0) };
+    let Some((known, total)) = known(taxonomy, histogram) else {
+        return taxonomy.missing().unwrap_or(0);
+    };
     let mut sum = 0;
     let reaches = |&&(_, n): &&(u32, u64)| {
         sum += n;
@@ -67,12 +73,15 @@ fn means(
     given: u32,
     more: u32,
     histograms: &[Histogram],
-) -> Result<(Arc<Taxonomy>, Vec<u32>), Problems> {
+) -> Result<(Arc<Taxonomy>, Vec<u32>), Failures> {
     let taxonomy = &attribute.taxonomy;
-    let places = || histograms.iter().flat_map(|h| &h.0).filter(|(c, _)| Some(*c) != taxonomy.missing());
+    let places =
+        || histograms.iter().flat_map(|h| &h.0).filter(|(c, _)| Some(*c) != taxonomy.missing());
     // Twice the middle of a cell, which is a whole number of the smallest steps.
     let middle = |code: u32| {
-        taxonomy.steps(Run::new(code, code)).map_or(0, |(first, last)| i128::from(first) + i128::from(last))
+        taxonomy
+            .steps(Run::new(code, code))
+            .map_or(0, |(first, last)| i128::from(first) + i128::from(last))
     };
     let largest = places().map(|&(code, _)| middle(code).unsigned_abs() / 2).max().unwrap_or(0);
     // A number has at most 18 digits.
@@ -91,8 +100,10 @@ fn means(
     values.sort_unstable();
     values.dedup();
     let rule = Rule::Intervals(Intervals { unit: Unit::Exact, ..Intervals::default() });
-    let own = Taxonomy::generate(&rule, &attribute.name, &values, texts.iter().any(Option::is_none))?;
-    let leaf = |text: &Option<String>| text.as_ref().map_or_else(|| own.missing(), |text| own.find(text));
+    let own =
+        Taxonomy::generate(&rule, &attribute.name, &values, texts.iter().any(Option::is_none))?;
+    let leaf =
+        |text: &Option<String>| text.as_ref().map_or_else(|| own.missing(), |text| own.find(text));
     let leaves = texts.iter().map(|text| leaf(text).unwrap_or(0)).collect();
     Ok((Arc::new(own), leaves))
 }

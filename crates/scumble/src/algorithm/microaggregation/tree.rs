@@ -1,12 +1,15 @@
-//! A k-d tree from which records are taken away: the farthest point from a place, and the nearest ones.
+//! A k-d tree from which records are taken away: the farthest point from a place, and the nearest
+//! ones.
 //!
-//! Ties go to the point with the lowest number. Pruning never changes an answer: the nearest point of a box is measured
-//! in the same floating-point steps as a point, and those are monotone; the farthest is bounded with room for rounding.
+//! Ties go to the point with the lowest number. Pruning never changes an answer: the nearest point
+//! of a box is measured in the same floating-point steps as a point, and those are monotone; the
+//! farthest is bounded with room for rounding.
 
 use super::points::Points;
 use std::ops::Range;
 
-/// Points of a leaf; their coordinates stand attribute by attribute, so that all lanes are computed at once.
+/// Points of a leaf; their coordinates stand attribute by attribute, so that all lanes are computed
+/// at once.
 const LANES: usize = 16;
 /// The number of no point.
 const NOBODY: u32 = u32::MAX;
@@ -71,7 +74,8 @@ impl<'a> Tree<'a> {
             order.iter().for_each(|&p| self.home[p as usize] = id);
             self.lanes.push(lanes);
             for d in 0..self.points.dims() {
-                self.blocks.push(lanes.map(|p| if p == NOBODY { 0.0 } else { self.points.at(p)[d] }));
+                self.blocks
+                    .push(lanes.map(|p| if p == NOBODY { 0.0 } else { self.points.at(p)[d] }));
             }
         } else {
             let (low, high) = self.box_of(id);
@@ -149,7 +153,8 @@ impl<'a> Tree<'a> {
         let mut changed = self.nodes[id as usize].norm != norm;
         self.nodes[id as usize].norm = norm;
         for i in 0..2 * dims {
-            let (x, y) = (self.boxes[a as usize * 2 * dims + i], self.boxes[b as usize * 2 * dims + i]);
+            let (x, y) =
+                (self.boxes[a as usize * 2 * dims + i], self.boxes[b as usize * 2 * dims + i]);
             let to = if i < dims { x.min(y) } else { x.max(y) };
             let at = &mut self.boxes[id as usize * 2 * dims + i];
             changed |= *at != to;
@@ -192,7 +197,9 @@ impl<'a> Tree<'a> {
                     both.swap(0, 1);
                 }
                 for (reach, child) in both {
-                    if self.nodes[child as usize].alive > 0 && best.is_none_or(|(far, _)| reach >= far) {
+                    if self.nodes[child as usize].alive > 0
+                        && best.is_none_or(|(far, _)| reach >= far)
+                    {
                         self.search_far(child, place, norm, best);
                     }
                 }
@@ -200,12 +207,13 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// No point of the node is farther than this. The corners of a box are far out where no point is, so it is not the
-    /// box that bounds |x|² in |x|² − 2xp + |p|², but the largest there is; the rest is a little wider than it need be,
-    /// for its rounding.
+    /// No point of the node is farther than this. The corners of a box are far out where no point
+    /// is, so it is not the box that bounds |x|² in |x|² − 2xp + |p|², but the largest there is;
+    /// the rest is a little wider than it need be, for its rounding.
     fn reach(&self, id: u32, place: &[f64], norm: f64) -> f64 {
         let (low, high) = self.box_of(id);
-        let along: f64 = low.iter().zip(high).zip(place).map(|((l, h), x)| (l * x).min(h * x)).sum();
+        let along: f64 =
+            low.iter().zip(high).zip(place).map(|((l, h), x)| (l * x).min(h * x)).sum();
         let most = self.nodes[id as usize].norm + norm;
         most - 2.0 * along + 1e-9 * most
     }
@@ -269,7 +277,11 @@ struct Nearest {
 impl Nearest {
     /// Points farther than this are not wanted.
     fn limit(&self) -> f64 {
-        if self.total < self.records { f64::INFINITY } else { self.found.last().map_or(f64::INFINITY, |f| f.0) }
+        if self.total < self.records {
+            f64::INFINITY
+        } else {
+            self.found.last().map_or(f64::INFINITY, |f| f.0)
+        }
     }
 
     fn insert(&mut self, new: Found, left: &[u32]) {

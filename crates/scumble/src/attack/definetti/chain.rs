@@ -1,44 +1,60 @@
 //! Ways to deal the values, sampled.
 //!
-//! The probabilities of naive Bayes are integrated out: what is left are counts of people by cell and label. Swapping the
-//! labels of two people changes a few of them.
+//! The probabilities of naive Bayes are integrated out: what is left are counts of people by cell
+//! and label. Swapping the labels of two people changes a few of them.
 
 use super::Posterior;
 use super::deal::{Deal, Group};
 use super::fit::expected;
+use crate::progress::{Progress, Watch};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Number of chains. Their spread is the standard error.
 pub const CHAINS: u64 = 8;
+/// People between two questions whether to go on: some hundredths of a second.
+const PEOPLE: u64 = 100_000;
 
-/// What is believed, by place, from `sweeps` samples of each chain.
-pub fn sample(deal: &Deal, prior: f64, sweeps: u64, seed: u64, progress: &(dyn Fn(u64, u64) + Sync)) -> Posterior {
-    let start = expected(deal, prior);
+/// What is believed, by place, from `sweeps` samples of each chain; anything, once cancelled.
+pub fn sample(
+    deal: &Deal,
+    prior: f64,
+    sweeps: u64,
+    seed: u64,
+    progress: Progress<'_>,
+) -> Posterior {
+    let watch = Watch::new(progress, CHAINS * (sweeps.div_ceil(4) + sweeps));
+    let start = expected(deal, prior, &watch);
     let warm_up = sweeps.div_ceil(4);
-    let (done, all) = (AtomicU64::new(0), CHAINS * (warm_up + sweeps));
     let run = |number: u64| {
         let mut chain = Chain::new(deal, prior, &start, seed, number);
         let mut seen = vec![0u32; deal.all_places()];
         for sweep in 0..warm_up + sweeps {
-            chain.sweep();
+            if watch.stopped() {
+                break;
+            }
+            chain.sweep(&watch);
             if sweep >= warm_up {
                 chain.see(&mut seen);
             }
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1, all);
+            watch.add(1);
         }
         // Sums of whole numbers do not depend on the order in which chains end.
         let squares: Vec<u128> = seen.iter().map(|&n| u128::from(n).pow(2)).collect();
         (seen.into_iter().map(u64::from).collect::<Vec<u64>>(), squares)
     };
     let both = |a: (Vec<u64>, Vec<u128>), b: (Vec<u64>, Vec<u128>)| {
-        (a.0.iter().zip(&b.0).map(|(a, b)| a + b).collect(), a.1.iter().zip(&b.1).map(|(a, b)| a + b).collect())
+        (
+            a.0.iter().zip(&b.0).map(|(a, b)| a + b).collect(),
+            a.1.iter().zip(&b.1).map(|(a, b)| a + b).collect(),
+        )
     };
-    let (sums, squares) = (0..CHAINS).into_par_iter().map(run).reduce_with(both).unwrap_or_default();
+    let (sums, squares) =
+        (0..CHAINS).into_par_iter().map(run).reduce_with(both).unwrap_or_default();
     let chains = CHAINS as f64;
-    let (mut believed, mut errors) = (Vec::with_capacity(sums.len()), Vec::with_capacity(sums.len()));
+    let (mut believed, mut errors) =
+        (Vec::with_capacity(sums.len()), Vec::with_capacity(sums.len()));
     for unit in 0..deal.units() {
         let samples = deal.people(unit) as f64 * sweeps as f64;
         for place in deal.places(unit) {
@@ -90,7 +106,8 @@ impl<'a> Chain<'a> {
         for unit in group.units.clone() {
             let shares = &start[deal.places(unit)];
             for _ in 0..deal.people(unit) {
-                let weight = |l: usize| shares[l].max(1e-12) * left[l] as f64 / group.labels[l].1 as f64;
+                let weight =
+                    |l: usize| shares[l].max(1e-12) * left[l] as f64 / group.labels[l].1 as f64;
                 let mut at = self.random.random::<f64>() * (0..left.len()).map(weight).sum::<f64>();
                 let passed = |l: &usize| {
                     at -= weight(*l);
@@ -110,16 +127,21 @@ impl<'a> Chain<'a> {
     fn put(&mut self, unit: usize, label: u32, change: f64) {
         let (deal, labels) = (self.deal, self.deal.labels());
         let Some(cells) = deal.cells_of(unit) else { return };
-        cells.iter().for_each(|&cell| self.counts[cell as usize * labels + label as usize] += change);
+        cells
+            .iter()
+            .for_each(|&cell| self.counts[cell as usize * labels + label as usize] += change);
         self.known[label as usize] += change;
     }
 
     /// Everybody once: tries to swap the person's label with that of another person of the group.
-    fn sweep(&mut self) {
+    fn sweep(&mut self, watch: &Watch<'_>) {
         let deal = self.deal;
         let mut first = 0;
         for group in &deal.groups {
             let size = group.units.clone().map(|u| deal.people(u)).sum::<u64>() as usize;
+            if !watch.work(size as u64, PEOPLE) {
+                return;
+            }
             if group.labels.len() > 1 && group.units.len() > 1 {
                 for one in first..first + size {
                     let other = first + self.random.random_range(0..size);
@@ -148,15 +170,17 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// By how much likelier it is that a person of `u` has b and one of `v` a than the other way round, as it is now.
+    /// By how much likelier it is that a person of `u` has b and one of `v` a than the other way
+    /// round, as it is now.
     fn ratio(&self, u: usize, v: usize, a: u32, b: u32) -> f64 {
         let labels = self.deal.labels();
         let count = |cell: u32, label: u32| self.counts[cell as usize * labels + label as usize];
         match (self.deal.cells_of(u), self.deal.cells_of(v)) {
             (Some(u), Some(v)) => {
                 let differ = u.iter().zip(v).filter(|(x, y)| x != y);
-                let factor =
-                    |(&x, &y): (&u32, &u32)| count(y, a) * count(x, b) / ((count(x, a) - 1.0) * (count(y, b) - 1.0));
+                let factor = |(&x, &y): (&u32, &u32)| {
+                    count(y, a) * count(x, b) / ((count(x, a) - 1.0) * (count(y, b) - 1.0))
+                };
                 differ.map(factor).product()
             }
             // With a stranger: only one person has another label afterwards.
@@ -198,12 +222,15 @@ mod tests {
         for seed in 0..12 {
             let deal = Deal::random(seed);
             let exactly = exact::count(&deal, Ratio::whole(1)).expect("few ways");
-            let sampled = sample(&deal, 1.0, 4000, seed, &|_, _| ());
+            let sampled = sample(&deal, 1.0, 4000, seed, &|_, _| true);
             let errors = sampled.errors.expect("it is sampled");
             for (place, p) in exactly.iter().enumerate() {
                 let (found, p) = (sampled.believed[place], p.to_f64());
                 // Eight chains tell the error only roughly.
-                assert!((found - p).abs() <= 6.0 * errors[place] + 0.005, "seed {seed}: {found} for {p}");
+                assert!(
+                    (found - p).abs() <= 6.0 * errors[place] + 0.005,
+                    "seed {seed}: {found} for {p}"
+                );
                 assert!(errors[place] < 0.03, "seed {seed}: {}", errors[place]);
             }
         }

@@ -9,8 +9,9 @@ use std::ops::Range;
 
 /// People in groups, and the values of each group.
 ///
-/// A unit is people of a group with equal quasi-identifiers; a unit without any is strangers. A label is a value, or the
-/// last one: not in the release. A cell is a value of a quasi-identifier; those of one attribute stand together.
+/// A unit is people of a group with equal quasi-identifiers; a unit without any is strangers. A
+/// label is a value, or the last one: not in the release. A cell is a value of a quasi-identifier;
+/// those of one attribute stand together.
 pub struct Deal {
     /// Number of values; the label of those who are not in the release.
     pub values: usize,
@@ -38,7 +39,8 @@ pub struct Group {
 struct Unit {
     people: u64,
     group: u32,
-    /// The records of the release or the kind of people that it is, and where its cells begin; nothing for strangers.
+    /// The records of the release or the kind of people that it is, and where its cells begin;
+    /// nothing for strangers.
     known: Option<(u32, usize)>,
     /// Its first place.
     first: usize,
@@ -56,9 +58,21 @@ impl Deal {
     /// The records of an anatomized release, in the order of the release within a group.
     pub fn of_records(view: &View, values: usize) -> Deal {
         let records = &view.release.records_by_group;
-        let seated = |(row, r): (usize, &GroupedRecords)| Seated { group: r.group, row: row as u32, people: r.count };
-        let columns = (0..view.release.quasi.len()).map(|i| records.iter().map(|r| r.codes[i]).collect()).collect();
-        Deal::new(&view.groups, values, records.iter().enumerate().map(seated).collect(), columns, 0)
+        let seated = |(row, r): (usize, &GroupedRecords)| Seated {
+            group: r.group,
+            row: row as u32,
+            people: r.count,
+        };
+        let columns = (0..view.release.quasi.len())
+            .map(|i| records.iter().map(|r| r.codes[i]).collect())
+            .collect();
+        Deal::new(
+            &view.groups,
+            values,
+            records.iter().enumerate().map(seated).collect(),
+            columns,
+            0,
+        )
     }
 
     /// The people of a register whose group is known.
@@ -67,13 +81,18 @@ impl Deal {
         for (kind, alike) in crowd.kinds.iter().enumerate() {
             match crowd.candidates(kind, release) {
                 [] => (),
-                [only] => seated.push(Seated { group: only.group, row: kind as u32, people: alike.people }),
+                [only] => seated.push(Seated {
+                    group: only.group,
+                    row: kind as u32,
+                    people: alike.people,
+                }),
                 _ => elsewhere += alike.people,
             }
         }
         let known = |name: &String| view.release.quasi.iter().any(|a| a.name == *name);
         let columns = crowd.register.columns.iter().filter(|c| known(&c.name));
-        let codes = |c: &RegisterColumn| crowd.kinds.iter().map(|k| c.codes[k.row as usize]).collect();
+        let codes =
+            |c: &RegisterColumn| crowd.kinds.iter().map(|k| c.codes[k.row as usize]).collect();
         Deal::new(&view.groups, values, seated, columns.map(codes).collect(), elsewhere)
     }
 
@@ -87,8 +106,15 @@ impl Deal {
     ) -> Deal {
         seated.sort_by_key(|s| s.group);
         let (attributes, numbered) = number_cells(&seated, &columns);
-        let mut deal =
-            Deal { values, attributes, groups: Vec::new(), elsewhere, units: Vec::new(), cells: Vec::new(), places: 0 };
+        let mut deal = Deal {
+            values,
+            attributes,
+            groups: Vec::new(),
+            elsewhere,
+            units: Vec::new(),
+            cells: Vec::new(),
+            places: 0,
+        };
         let mut next = seated.iter().enumerate().peekable();
         for (group, histogram) in histograms.iter().enumerate() {
             let start = deal.units.len();
@@ -104,7 +130,12 @@ impl Deal {
             if people > records {
                 labels.push((values as u32, people - records));
             } else if people < records {
-                deal.units.push(Unit { people: records - people, group: group as u32, known: None, first: 0 });
+                deal.units.push(Unit {
+                    people: records - people,
+                    group: group as u32,
+                    known: None,
+                    first: 0,
+                });
             }
             for unit in &mut deal.units[start..] {
                 unit.first = deal.places;
@@ -189,20 +220,27 @@ impl Seats {
         let mut seats: Vec<Option<Vec<(usize, u64)>>> = kinds.map(of_kind).collect();
         for (unit, u) in deal.units.iter().enumerate() {
             let kind = u.known.map(|(kind, _)| kind as usize);
-            kind.and_then(|kind| seats[kind].as_mut()).into_iter().for_each(|seats| seats.push((unit, 1)));
+            kind.and_then(|kind| seats[kind].as_mut())
+                .into_iter()
+                .for_each(|seats| seats.push((unit, 1)));
         }
         Seats(seats)
     }
 
-    /// The units that people of a kind may be in, and how many times; none if they fit nowhere, and nothing if they fit
-    /// several groups and were not seated.
+    /// The units that people of a kind may be in, and how many times; none if they fit nowhere, and
+    /// nothing if they fit several groups and were not seated.
     pub fn of(&self, kind: usize) -> Option<&[(usize, u64)]> {
         self.0[kind].as_deref()
     }
 }
 
 /// The units that show the values of each kind.
-fn by_equal_values(view: &View, crowd: &Crowd, release: usize, deal: &Deal) -> Vec<Option<Vec<(usize, u64)>>> {
+fn by_equal_values(
+    view: &View,
+    crowd: &Crowd,
+    release: usize,
+    deal: &Deal,
+) -> Vec<Option<Vec<(usize, u64)>>> {
     let quasi = &view.release.quasi;
     let column = |name: &str| crowd.register.columns.iter().find(|c| c.name == name);
     // The attributes that the register knows, and the code of every text of it.
@@ -224,8 +262,11 @@ fn by_equal_values(view: &View, crowd: &Crowd, release: usize, deal: &Deal) -> V
     }
     let of_kind = |kind: usize| {
         let row = crowd.kinds[kind].row as usize;
-        let shown: Option<Vec<u32>> = codes.iter().map(|(c, leaf)| leaf[c.codes[row] as usize]).collect();
-        let found = shown.filter(|_| !crowd.candidates(kind, release).is_empty()).and_then(|s| showing.get(&s));
+        let shown: Option<Vec<u32>> =
+            codes.iter().map(|(c, leaf)| leaf[c.codes[row] as usize]).collect();
+        let found = shown
+            .filter(|_| !crowd.candidates(kind, release).is_empty())
+            .and_then(|s| showing.get(&s));
         Some(found.cloned().unwrap_or_default())
     };
     (0..crowd.kinds.len()).map(of_kind).collect()
@@ -240,10 +281,15 @@ impl Deal {
         let mut histograms: Vec<Vec<(u32, u64)>> = Vec::new();
         let (mut seated, mut columns) = (Vec::new(), vec![Vec::new(), Vec::new()]);
         for group in 0..3 {
-            let labels = (0..3u32).map(|label| (label, rng.random_range(0..=2u64))).filter(|(_, n)| *n > 0);
+            let labels =
+                (0..3u32).map(|label| (label, rng.random_range(0..=2u64))).filter(|(_, n)| *n > 0);
             histograms.push(labels.collect());
             for _ in 0..rng.random_range(1..=3) {
-                seated.push(Seated { group, row: columns[0].len() as u32, people: rng.random_range(1..=2) });
+                seated.push(Seated {
+                    group,
+                    row: columns[0].len() as u32,
+                    people: rng.random_range(1..=2),
+                });
                 columns[0].push(rng.random_range(0..2));
                 columns[1].push(rng.random_range(0..3));
             }

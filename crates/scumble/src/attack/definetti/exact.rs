@@ -1,8 +1,9 @@
 //! All ways to deal the values, counted exactly; where there are few.
 //!
-//! People of a unit are alike, so a way is a table for each group: how many people of each unit have each label. With
-//! prior p/q the likelihood of all people with a label, for an attribute of v cells counted c₁ … c_v, n together, is
-//! Π p(p + q)…(p + (cᵢ − 1)q) over vp(vp + q)…(vp + (n − 1)q); everything is brought to whole numbers.
+//! People of a unit are alike, so a way is a table for each group: how many people of each unit
+//! have each label. With prior p/q the likelihood of all people with a label, for an attribute of v
+//! cells counted c₁ … c_v, n together, is Π p(p + q)…(p + (cᵢ − 1)q) over vp(vp + q)…(vp + (n −
+//! 1)q); everything is brought to whole numbers.
 
 use super::deal::{Deal, Group};
 use crate::exact::{Fraction, Ratio};
@@ -36,7 +37,8 @@ pub fn count(deal: &Deal, prior: Ratio) -> Option<Vec<Fraction>> {
     }
     let mut dealer = Dealer::new(deal, prior, &tables);
     dealer.deal(0, &UBig::ONE);
-    let total = dealer.sums.first().map_or(UBig::ONE, |sums| sums.iter().fold(UBig::ZERO, |a, b| a + b));
+    let total =
+        dealer.sums.first().map_or(UBig::ONE, |sums| sums.iter().fold(UBig::ZERO, |a, b| a + b));
     let mut believed = vec![UBig::ZERO; deal.all_places()];
     for ((group, tables), sums) in deal.groups.iter().zip(&tables).zip(&dealer.sums) {
         let places = group.units.clone().flat_map(|u| deal.places(u));
@@ -55,7 +57,10 @@ pub fn count(deal: &Deal, prior: Ratio) -> Option<Vec<Fraction>> {
 
 /// All tables of a group; nothing if there are more than this.
 fn ways(deal: &Deal, group: &Group, most: usize) -> Option<Vec<Table>> {
-    let mut found = vec![(Table { counts: Vec::new(), ways: UBig::ONE }, group.labels.iter().map(|l| l.1).collect())];
+    let mut found = vec![(
+        Table { counts: Vec::new(), ways: UBig::ONE },
+        group.labels.iter().map(|l| l.1).collect(),
+    )];
     for unit in group.units.clone() {
         let mut next = Vec::new();
         for (table, left) in found {
@@ -70,7 +75,8 @@ fn ways(deal: &Deal, group: &Group, most: usize) -> Option<Vec<Table>> {
     Some(found.into_iter().map(|(table, _)| table).collect())
 }
 
-/// Tells every way to give labels to people of a unit, of the labels that are left; nothing if it is told to stop.
+/// Tells every way to give labels to people of a unit, of the labels that are left; nothing if it
+/// is told to stop.
 fn spread(
     people: u64,
     label: usize,
@@ -116,7 +122,8 @@ struct Dealer<'a> {
     chosen: Vec<usize>,
     /// p(p + q)…, by number of factors.
     of_cells: Vec<UBig>,
-    /// The same from vp, for each attribute; nothing if there are no strangers: then they are the same in all ways.
+    /// The same from vp, for each attribute; nothing if there are no strangers: then they are the
+    /// same in all ways.
     of_attributes: Vec<Vec<UBig>>,
 }
 
@@ -126,7 +133,8 @@ impl<'a> Dealer<'a> {
         let rising = |from: UBig| -> Vec<UBig> {
             let mut products = vec![UBig::ONE];
             for i in 0..people {
-                products.push(&products[products.len() - 1] * (&from + UBig::from(prior.den()) * i));
+                products
+                    .push(&products[products.len() - 1] * (&from + UBig::from(prior.den()) * i));
             }
             products
         };
@@ -140,7 +148,10 @@ impl<'a> Dealer<'a> {
             sums: tables.iter().map(|t| vec![UBig::ZERO; t.len()]).collect(),
             chosen: Vec::new(),
             of_cells: rising(prior.num().into()),
-            of_attributes: attributes.iter().map(|a| rising(UBig::from(prior.num()) * a.len() as u64)).collect(),
+            of_attributes: attributes
+                .iter()
+                .map(|a| rising(UBig::from(prior.num()) * a.len() as u64))
+                .collect(),
         }
     }
 
@@ -168,7 +179,9 @@ impl<'a> Dealer<'a> {
         for (unit, row) in group.units.clone().zip(counts.chunks(group.labels.len())) {
             let Some(cells) = deal.cells_of(unit) else { continue };
             for (&(label, _), &n) in group.labels.iter().zip(row) {
-                cells.iter().for_each(|&cell| change(&mut self.counts[cell as usize * labels + label as usize], n));
+                cells.iter().for_each(|&cell| {
+                    change(&mut self.counts[cell as usize * labels + label as usize], n)
+                });
                 change(&mut self.known[label as usize], n);
             }
         }

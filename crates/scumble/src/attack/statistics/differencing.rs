@@ -3,40 +3,44 @@
 //! Finds the people whose own value follows from statistics about groups of them.
 //!
 //! ## What the adversary knows
-//! Published counts, sums and means, and who they are about: the members of each group by name, or a register on which
-//! the conditions can be looked up. A mean is taken to be over everybody of its group.
+//! Published counts, sums and means, and who they are about: the members of each group by name, or
+//! a register on which the conditions can be looked up. A mean is taken to be over everybody of its
+//! group.
 //!
 //! ## What she does
-//! Every statistic is an equation over the people in it. With the mean 732 of 50 people and the mean 728 of 49 of them,
-//! the one who is left has 50 · 732 − 49 · 728 = 928. She combines any number of statistics, with any coefficients, and
-//! finds everybody whose value they determine; where nobody is determined alone, also sets of fewer people than the
-//! threshold whose sum is. A count of a property tells more: where as many have it as there are people, everybody has it.
+//! Every statistic is an equation over the people in it. With the mean 732 of 50 people and the
+//! mean 728 of 49 of them, the one who is left has 50 · 732 − 49 · 728 = 928. She combines any
+//! number of statistics, with any coefficients, and finds everybody whose value they determine;
+//! where nobody is determined alone, also sets of fewer people than the threshold whose sum is. A
+//! count of a property tells more: where as many have it as there are people, everybody has it.
 //!
 //! ## What it says
-//! Who is determined, by which combination, and how exactly: rounding leaves an interval of ± the sum of half the unit of
-//! each statistic times its coefficient; noise leaves a standard deviation. Counts of fewer people than the threshold are
-//! listed, as are differences of counts, one group within the other.
+//! Who is determined, by which combination, and how exactly: rounding leaves an interval of ± the
+//! sum of half the unit of each statistic times its coefficient; noise leaves a standard deviation.
+//! Counts of fewer people than the threshold are listed, as are differences of counts, one group
+//! within the other.
 //!
 //! ## Limits
-//! The linear algebra is exact and complete for single people. Sets of people are those that one statistic or the
-//! difference of two is about, and the first ten thousand of up to three kinds of people. Of several combinations the
-//! shortest that was found is shown. That values cannot be negative, or lie between bounds, is not used. Statistics that
-//! contradict each other beyond their rounding are refused; those with noise never contradict.
+//! The linear algebra is exact and complete for single people. Sets of people are those that one
+//! statistic or the difference of two is about, and the first ten thousand of up to three kinds of
+//! people. Of several combinations the shortest that was found is shown. That values cannot be
+//! negative, or lie between bounds, is not used. Statistics that contradict each other beyond their
+//! rounding are refused; those with noise never contradict.
 //!
 //! ## Reference
-//! Denning, Denning and Schwartz, "The tracker: a threat to statistical database security", 1979; Dinur and Nissim,
-//! "Revealing information while preserving privacy", 2003.
+//! Denning, Denning and Schwartz, "The tracker: a threat to statistical database security", 1979;
+//! Dinur and Nissim, "Revealing information while preserving privacy", 2003.
 
 use super::system::{Combination, System};
 use super::{Kind, Method, Statistic};
 use crate::attack::Figure;
 use crate::catalogue::{Entry, Kind as Expected, PEOPLE, Parameter};
 use crate::exact::Rational;
-use crate::problem::{Problem, Problems};
+use crate::failure::{Failure, Failures};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) const ENTRY: Entry<Method> = Entry {
+pub(crate) const ENTRY: Entry<Method> = Entry {
     name: "differencing",
     summary: "whose own value follows from published counts, sums and means",
     source: include_str!("differencing.rs"),
@@ -135,12 +139,12 @@ pub struct Differences {
 }
 
 /// Finds what the statistics determine about single people and sets of fewer than `threshold`.
-pub fn differencing(statistics: &[Statistic], threshold: u64) -> Result<Differences, Problems> {
+pub fn differencing(statistics: &[Statistic], threshold: u64) -> Result<Differences, Failures> {
     let mut by_number: BTreeMap<(bool, &str), Vec<usize>> = BTreeMap::new();
     for (i, s) in statistics.iter().enumerate() {
         by_number.entry((s.kind == Kind::Count, &s.of)).or_default().push(i);
     }
-    let (mut disclosures, mut problems) = (Vec::new(), Problems::default());
+    let (mut disclosures, mut problems) = (Vec::new(), Failures::default());
     for ((counts, of), mut members) in by_number {
         // What is published exactly, or nearly so, is preferred in combinations.
         let blur = |s: &Statistic| s.half_unit().times(&s.factor());
@@ -150,7 +154,10 @@ pub fn differencing(statistics: &[Statistic], threshold: u64) -> Result<Differen
         });
         let sets: Vec<&[u32]> = members.iter().map(|&i| statistics[i].people.as_slice()).collect();
         let Some(system) = System::new(&sets) else {
-            problems.push(Problem::new(format!("what the statistics of `{of}` determine could not be proved")));
+            problems.push(Failure::refused(
+                "not-proved",
+                format!("what the statistics of `{of}` determine could not be proved"),
+            ));
             continue;
         };
         let about = About { statistics, members, system, of, counts, threshold };
@@ -169,7 +176,9 @@ fn figures(statistics: &[Statistic], disclosures: &[Disclosure]) -> Vec<Figure> 
     let alone = |d: &&Disclosure| d.people.len() == 1 || d.finding != Finding::Value;
     let known: BTreeSet<u32> =
         disclosures.iter().filter(tells).filter(alone).flat_map(|d| &d.people).copied().collect();
-    let sets = disclosures.iter().filter(|d| d.finding == Finding::Value && d.people.len() > 1).count() as u64;
+    let sets =
+        disclosures.iter().filter(|d| d.finding == Finding::Value && d.people.len() > 1).count()
+            as u64;
     let small = disclosures.iter().filter(|d| d.finding == Finding::SmallCount).count() as u64;
     let share = known.len() as f64 / everybody.len().max(1) as f64;
     vec![
@@ -197,16 +206,19 @@ impl About<'_> {
     fn disclosures(&self) -> Vec<Disclosure> {
         let mut found: Vec<Disclosure> = Vec::new();
         let mut known = vec![false; self.system.atoms.len()];
-        let mut singles: Vec<Vec<u32>> = (0..self.system.atoms.len() as u32).map(|a| vec![a]).collect();
+        let mut singles: Vec<Vec<u32>> =
+            (0..self.system.atoms.len() as u32).map(|a| vec![a]).collect();
         singles.sort_by_key(|set| self.people(set).len());
-        let single = |set: &Vec<u32>| Some((set[0], self.disclosure(set, &self.system.combination(set)?)));
+        let single =
+            |set: &Vec<u32>| Some((set[0], self.disclosure(set, &self.system.combination(set)?)));
         for (atom, disclosure) in singles.par_iter().filter_map(single).collect::<Vec<_>>() {
             if self.tells(&disclosure) {
                 known[atom as usize] = true;
                 found.push(disclosure);
             }
         }
-        let mut sets: Vec<Vec<u32>> = self.stated().into_iter().chain(self.system.candidates(self.threshold)).collect();
+        let mut sets: Vec<Vec<u32>> =
+            self.stated().into_iter().chain(self.system.candidates(self.threshold)).collect();
         sets.sort_by_key(|set| self.people(set).len());
         sets.dedup();
         let mut kept: Vec<Vec<u32>> = Vec::new();
@@ -235,7 +247,9 @@ impl About<'_> {
         let few = |people: u64, value: &Rational| {
             let counted = self.counts && !self.of.is_empty();
             people < self.threshold
-                || counted && (*value < Rational::whole(self.threshold) || *value >= Rational::whole(people))
+                || counted
+                    && (*value < Rational::whole(self.threshold)
+                        || *value >= Rational::whole(people))
         };
         let mut sets: Vec<Vec<u32>> = Vec::new();
         for a in 0..rows.len() {
@@ -243,8 +257,16 @@ impl About<'_> {
                 sets.push(rows[a].clone());
             }
             for b in (0..rows.len()).filter(|&b| size(b) < size(a)) {
-                if few(size(a) - size(b), &published(a).minus(published(b))) && self.system.contains(a, b) {
-                    sets.push(rows[a].iter().filter(|x| rows[b].binary_search(x).is_err()).copied().collect());
+                if few(size(a) - size(b), &published(a).minus(published(b)))
+                    && self.system.contains(a, b)
+                {
+                    sets.push(
+                        rows[a]
+                            .iter()
+                            .filter(|x| rows[b].binary_search(x).is_err())
+                            .copied()
+                            .collect(),
+                    );
                 }
             }
         }
@@ -252,7 +274,8 @@ impl About<'_> {
     }
 
     fn people(&self, set: &[u32]) -> Vec<u32> {
-        let mut people: Vec<u32> = set.iter().flat_map(|&a| &self.system.atoms[a as usize]).copied().collect();
+        let mut people: Vec<u32> =
+            set.iter().flat_map(|&a| &self.system.atoms[a as usize]).copied().collect();
         people.sort_unstable();
         people
     }
@@ -276,7 +299,9 @@ impl About<'_> {
             (false, ..) => Finding::Value,
             (true, true, _) | (true, false, true) => Finding::SmallCount,
             // People are whole: more than one fewer than all of them is all of them.
-            _ if sum.value.minus(&sum.within) > size.minus(&Rational::whole(1)) => Finding::Everybody,
+            _ if sum.value.minus(&sum.within) > size.minus(&Rational::whole(1)) => {
+                Finding::Everybody
+            }
             _ if sum.value.plus(&sum.within) < Rational::whole(1) => Finding::Nobody,
             _ => Finding::SmallCount,
         };
@@ -286,7 +311,8 @@ impl About<'_> {
 
     fn sum(&self, combination: &Combination) -> Sum {
         let zero = Rational::whole(0);
-        let (mut value, mut within, mut variance, mut terms) = (zero.clone(), zero, 0.0, Vec::new());
+        let (mut value, mut within, mut variance, mut terms) =
+            (zero.clone(), zero, 0.0, Vec::new());
         for (row, coefficient) in combination {
             let s = &self.statistics[self.members[*row]];
             let times = coefficient.times(&s.factor());
@@ -299,16 +325,17 @@ impl About<'_> {
     }
 
     /// Statistics of which one follows from the others, but is not what was published.
-    fn contradictions(&self) -> Problems {
-        let mut problems = Problems::default();
+    fn contradictions(&self) -> Failures {
+        let mut problems = Failures::default();
         for relation in &self.system.relations {
             let sum = self.sum(relation);
             if sum.deviation == 0.0 && sum.value.magnitude() > sum.within {
-                let mut lines: Vec<usize> = sum.terms.iter().map(|t| self.statistics[t.statistic].line).collect();
+                let mut lines: Vec<usize> =
+                    sum.terms.iter().map(|t| self.statistics[t.statistic].line).collect();
                 lines.sort_unstable();
                 let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
                 problems.push(
-                    Problem::new(format!("the statistics of lines {} contradict each other", lines.join(", ")))
+                    Failure::data("contradiction", format!("the statistics of lines {} contradict each other", lines.join(", ")))
                         .hint("check values and people; if a value has noise, say so in the column `noise`, and if it was rounded, in `unit`"),
                 );
             }

@@ -1,7 +1,7 @@
 //! The people that statistics are over: named one by one, or by conditions on a register.
 
 use crate::catalogue::did_you_mean;
-use crate::problem::Problem;
+use crate::failure::{Argument, Failure, Remedy};
 use crate::query::Query;
 use crate::register::Register;
 use hashbrown::HashMap;
@@ -26,24 +26,31 @@ impl People {
     }
 
     /// The people of a register; a column may give their names.
-    pub fn of_register(register: Register, name: Option<&str>) -> Result<People, Problem> {
+    pub fn of_register(register: Register, name: Option<&str>) -> Result<People, Failure> {
         if !register.weights.is_empty() {
-            return Err(Problem::new("a row of the register must be one person, but it has a column `people`")
-                .hint("write out the people, or name the column differently"));
+            return Err(Failure::data(
+                "wrong-register",
+                "a row of the register must be one person, but it has a column `people`",
+            )
+            .hint("write out the people, or name the column differently"));
         }
         let mut people = People::default();
         if let Some(name) = name {
             let column = register.columns.iter().find(|c| c.name == name).ok_or_else(|| {
-                Problem::new(format!("the register has no column `{name}`"))
+                Failure::usage("no-such-column", format!("the register has no column `{name}`"))
                     .hint(did_you_mean(name, register.columns.iter().map(|c| c.name.as_str())))
             })?;
-            people.names = column.codes.iter().map(|&code| column.texts[code as usize].clone()).collect();
+            people.names =
+                column.codes.iter().map(|&code| column.texts[code as usize].clone()).collect();
             let numbered = people.names.iter().cloned().zip(0..);
             people.numbers = numbered.collect();
             let repeated = people.names.len() - people.numbers.len();
             if repeated > 0 {
-                return Err(Problem::new(format!("column `{name}` names people, but {repeated} of its values repeat"))
-                    .hint("give a column that is different for everybody"));
+                return Err(Failure::data(
+                    "repeated-name",
+                    format!("column `{name}` names people, but {repeated} of its values repeat"),
+                )
+                .hint("give a column that is different for everybody"));
             }
         }
         Ok(People { register: Some(register), ..people })
@@ -55,7 +62,7 @@ impl People {
     }
 
     /// Looks people up: what is written in its normal form, and their numbers, rising.
-    pub(super) fn find(&mut self, over: &str) -> Result<(String, Vec<u32>), Problem> {
+    pub(super) fn find(&mut self, over: &str) -> Result<(String, Vec<u32>), Failure> {
         let normal = normal(over)?;
         if let Some(found) = self.known.get(&normal) {
             return Ok((normal, found.clone()));
@@ -65,32 +72,53 @@ impl People {
         Ok((normal, found))
     }
 
-    fn meeting(&self, over: &str) -> Result<Vec<u32>, Problem> {
+    fn meeting(&self, over: &str) -> Result<Vec<u32>, Failure> {
         let register = self.register.as_ref().ok_or_else(|| {
-            Problem::new(format!("`{over}` is a condition, and there is nobody to look up"))
-                .hint("give the people with `--register FILE`, or name them one by one")
+            Failure::usage(
+                "needs-register",
+                format!("`{over}` is a condition, and there is nobody to look up"),
+            )
+            .remedy(
+                Remedy::words("give the people with ")
+                    .and_give(Argument::Register)
+                    .then(", or name them one by one"),
+            )
         })?;
-        let query = if over.trim() == EVERYBODY { Query { conditions: Vec::new() } } else { Query::parse(over)? };
+        let query = if over.trim() == EVERYBODY {
+            Query { conditions: Vec::new() }
+        } else {
+            Query::parse(over)?
+        };
         let met = register.meeting(&query)?;
         let found: Vec<u32> = (0..).zip(met).filter(|(_, met)| *met).map(|(row, _)| row).collect();
         if found.is_empty() {
-            return Err(Problem::new(format!("nobody of the register meets `{over}`"))
-                .hint("compare the condition with the register's columns and their values"));
+            return Err(Failure::data(
+                "nobody-meant",
+                format!("nobody of the register meets `{over}`"),
+            )
+            .hint("compare the condition with the register's columns and their values"));
         }
         Ok(found)
     }
 
-    fn listed(&mut self, over: &str) -> Result<Vec<u32>, Problem> {
+    fn listed(&mut self, over: &str) -> Result<Vec<u32>, Failure> {
         if self.register.is_some() && self.names.is_empty() {
-            return Err(Problem::new("people are named, but no column of the register names them")
-                .hint("say which column does with `--name COLUMN`, or write a condition such as `age > 30`"));
+            return Err(Failure::usage(
+                "needs-names",
+                "people are named, but no column of the register names them",
+            )
+            .remedy(
+                Remedy::words("say which column does with ")
+                    .and_give(Argument::Name)
+                    .then(", or write a condition such as `age > 30`"),
+            ));
         }
         let mut found = Vec::new();
         for name in words(over)? {
             let number = match self.numbers.get(&name) {
                 Some(&number) => number,
                 None if self.register.is_some() => {
-                    return Err(Problem::new(format!("`{name}` is not in the register"))
+                    return Err(Failure::data("unknown-person", format!("`{name}` is not in the register"))
                         .hint("write names as the register does, those with spaces in quotes, as in 'Ann Lee'"));
                 }
                 None => {
@@ -105,7 +133,8 @@ impl People {
         found.sort_unstable();
         found.dedup();
         if found.len() < named {
-            return Err(Problem::new("somebody is named twice").hint("name everybody once"));
+            return Err(Failure::data("wrong-statistic", "somebody is named twice")
+                .hint("name everybody once"));
         }
         Ok(found)
     }
@@ -117,10 +146,10 @@ fn is_condition(over: &str) -> bool {
 }
 
 /// The same text for the same condition or the same names.
-pub(super) fn normal(over: &str) -> Result<String, Problem> {
+pub(super) fn normal(over: &str) -> Result<String, Failure> {
     let over = over.trim();
     if over.is_empty() {
-        return Err(Problem::new("it is not said who the statistic is over").hint(
+        return Err(Failure::data("wrong-statistic", "it is not said who the statistic is over").hint(
             "name people, or write a condition such as `job = Engineer`, in the column `over`; `*` is everybody",
         ));
     }
@@ -137,11 +166,12 @@ pub(super) fn normal(over: &str) -> Result<String, Problem> {
 }
 
 /// Words between spaces; one in quotes may hold spaces itself.
-fn words(text: &str) -> Result<Vec<String>, Problem> {
+fn words(text: &str) -> Result<Vec<String>, Failure> {
     let (mut words, mut rest) = (Vec::new(), text.trim_start());
     while let Some(first) = rest.chars().next() {
         let (word, after) = if first == '"' || first == '\'' {
-            let open = Problem::new("a quote is not closed").hint("write names with spaces as 'Ann Lee'");
+            let open = Failure::data("wrong-statistic", "a quote is not closed")
+                .hint("write names with spaces as 'Ann Lee'");
             rest[1..].split_once(first).ok_or(open)?
         } else {
             rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()))

@@ -1,16 +1,18 @@
 //! Which sums over people a list of sums over people determines, exactly.
 //!
-//! Statistics are the rows of a matrix of zeros and ones, people its columns. People who are in exactly the same statistics
-//! are one column, an *atom*: nothing can tell them apart. The sum over a set of atoms is determined if and only if the
-//! set's indicator is a combination of rows. A basis of rows and columns is chosen in the field of 2⁶¹ − 1 elements, where
-//! arithmetic is fast; with it
+//! Statistics are the rows of a matrix of zeros and ones, people its columns. People who are in
+//! exactly the same statistics are one column, an *atom*: nothing can tell them apart. The sum over
+//! a set of atoms is determined if and only if the set's indicator is a combination of rows. A
+//! basis of rows and columns is chosen in the field of 2⁶¹ − 1 elements, where arithmetic is fast;
+//! with it
 //!
-//! - one random vector that all rows annihilate there names the candidates: a set whose entries do not sum to zero is not
-//!   determined;
-//! - the combination of a candidate is found by Dixon's p-adic lifting as rational numbers, and checked on every column.
+//! - one random vector that all rows annihilate there names the candidates: a set whose entries do
+//!   not sum to zero is not determined;
+//! - the combination of a candidate is found by Dixon's p-adic lifting as rational numbers, and
+//!   checked on every column.
 //!
-//! Nothing hangs on chance: that the basis is one over the rationals, too, is proved by the combinations of the rows that
-//! are not in it, which are checked in the same way.
+//! Nothing hangs on chance: that the basis is one over the rationals, too, is proved by the
+//! combinations of the rows that are not in it, which are checked in the same way.
 
 use crate::exact::Rational;
 use dashu_int::ops::{Abs, BitTest};
@@ -47,8 +49,9 @@ pub(super) struct System {
 }
 
 impl System {
-    /// From the people of each statistic, rising. Rows that come first are preferred. Nothing if chance would have it that
-    /// the basis could not be proved; the odds are those of a 61-bit number.
+    /// From the people of each statistic, rising. Rows that come first are preferred. Nothing if
+    /// chance would have it that the basis could not be proved; the odds are those of a 61-bit
+    /// number.
     pub(super) fn new(sets: &[&[u32]]) -> Option<System> {
         let (atoms, columns) = atoms(sets);
         let mut rows = vec![Vec::new(); sets.len()];
@@ -59,7 +62,11 @@ impl System {
         let mut place = vec![usize::MAX; atoms.len()];
         basis.iter().enumerate().for_each(|(k, &atom)| place[atom] = k);
         let inside = |&row: &usize| -> Vec<usize> {
-            rows[row].iter().map(|&atom| place[atom as usize]).filter(|&k| k != usize::MAX).collect()
+            rows[row]
+                .iter()
+                .map(|&atom| place[atom as usize])
+                .filter(|&k| k != usize::MAX)
+                .collect()
         };
         let within: Vec<Vec<usize>> = independent.iter().map(inside).collect();
         let inverse = invert(&within);
@@ -91,7 +98,8 @@ impl System {
         Some(system)
     }
 
-    /// The shortest combination found that gives the sum over these atoms (rising), if it is determined.
+    /// The shortest combination found that gives the sum over these atoms (rising), if it is
+    /// determined.
     pub(super) fn combination(&self, atoms: &[u32]) -> Option<Combination> {
         if self.seems_free(atoms) {
             return None;
@@ -101,16 +109,18 @@ impl System {
         if self.relations.is_empty() {
             return Some(long);
         }
-        let short = (1..long.len().min(if self.rows.len() > 1000 { 3 } else { 4 })).find_map(|n| self.short(atoms, n));
+        let short = (1..long.len().min(if self.rows.len() > 1000 { 3 } else { 4 }))
+            .find_map(|n| self.short(atoms, n));
         Some(short.unwrap_or(long))
     }
 
-    /// Sets of up to three atoms, none determined by itself, with fewer than so many people, that may be determined
-    /// together.
+    /// Sets of up to three atoms, none determined by itself, with fewer than so many people, that
+    /// may be determined together.
     pub(super) fn candidates(&self, fewer_than: u64) -> Vec<Vec<u32>> {
         let z = |atom: u32| self.annihilated[atom as usize];
         let size = |atom: u32| self.atoms[atom as usize].len() as u64;
-        let small: Vec<u32> = (0..self.atoms.len() as u32).filter(|&a| z(a) != 0 && size(a) < fewer_than).collect();
+        let small: Vec<u32> =
+            (0..self.atoms.len() as u32).filter(|&a| z(a) != 0 && size(a) < fewer_than).collect();
         let mut by_value: HashMap<u64, Vec<u32>> = HashMap::new();
         small.iter().for_each(|&a| by_value.entry(z(a)).or_default().push(a));
         let others = |sum: u64, after: u32, people: u64| {
@@ -124,7 +134,9 @@ impl System {
         if small.len() <= TRIPLES {
             for (i, &a) in small.iter().enumerate() {
                 for &b in small[i + 1..].iter().filter(|&&b| size(a) + size(b) < fewer_than) {
-                    sets.extend(others(add(z(a), z(b)), b, size(a) + size(b)).map(|c| vec![a, b, c]));
+                    sets.extend(
+                        others(add(z(a), z(b)), b, size(a) + size(b)).map(|c| vec![a, b, c]),
+                    );
                 }
                 if sets.len() > SETS {
                     break;
@@ -153,16 +165,19 @@ impl System {
     /// A sum or difference of n rows that is the wanted set.
     fn short(&self, wanted: &[u32], n: usize) -> Option<Combination> {
         let terms = self.short_by_weight(self.weight(wanted), n, 0)?;
-        let whole: Vec<(usize, IBig)> = terms.iter().map(|&(row, sign)| (row, sign.into())).collect();
+        let whole: Vec<(usize, IBig)> =
+            terms.iter().map(|&(row, sign)| (row, sign.into())).collect();
         let is_it = self.gives(&whole, &IBig::ONE, wanted);
         is_it.then(|| whole.into_iter().map(|(row, sign)| (row, Rational::whole(sign))).collect())
     }
 
-    /// Rows whose weights add up to the wanted one; all but the last stand in rising order, from this row on.
+    /// Rows whose weights add up to the wanted one; all but the last stand in rising order, from
+    /// this row on.
     fn short_by_weight(&self, wanted: u64, n: usize, from: usize) -> Option<Vec<(usize, i32)>> {
         if n == 1 {
             let plus = self.by_weight.get(&wanted).map(|&row| vec![(row, 1)]);
-            return plus.or_else(|| self.by_weight.get(&sub(0, wanted)).map(|&row| vec![(row, -1)]));
+            return plus
+                .or_else(|| self.by_weight.get(&sub(0, wanted)).map(|&row| vec![(row, -1)]));
         }
         for (row, &weight) in self.row_weights.iter().enumerate().skip(from) {
             for (sign, rest) in [(1, sub(wanted, weight)), (-1, add(wanted, weight))] {
@@ -226,7 +241,10 @@ impl System {
         if !self.gives(&found, &denominator, wanted) {
             return None;
         }
-        found.into_iter().map(|(row, n)| Some((row, Rational::new(n, denominator.clone())?))).collect()
+        found
+            .into_iter()
+            .map(|(row, n)| Some((row, Rational::new(n, denominator.clone())?)))
+            .collect()
     }
 
     /// Whether these multiples of rows add up to so many times the wanted set.
@@ -237,7 +255,9 @@ impl System {
         }
         let mut wanted = wanted.iter().copied().peekable();
         let mut expected = |atom: usize| wanted.next_if_eq(&(atom as u32)).is_some();
-        sum.iter().enumerate().all(|(atom, n)| if expected(atom) { n == times } else { *n == IBig::ZERO })
+        sum.iter()
+            .enumerate()
+            .all(|(atom, n)| if expected(atom) { n == times } else { *n == IBig::ZERO })
     }
 }
 
@@ -304,7 +324,8 @@ fn add_times(row: &mut [u64], other: &[u64], factor: u64) {
 
 /// As many rows and columns as are independent modulo [`P`].
 fn choose_basis(columns: &[Vec<u32>], rows: usize) -> (Vec<usize>, Vec<usize>) {
-    let (mut independent, mut basis, mut reduced) = (Vec::new(), Vec::new(), Vec::<Vec<u64>>::new());
+    let (mut independent, mut basis, mut reduced) =
+        (Vec::new(), Vec::new(), Vec::<Vec<u64>>::new());
     for (atom, column) in columns.iter().enumerate() {
         if basis.len() == rows {
             break;
@@ -328,7 +349,8 @@ fn choose_basis(columns: &[Vec<u32>], rows: usize) -> (Vec<usize>, Vec<usize>) {
     (independent, basis)
 }
 
-/// The inverse of a matrix of zeros and ones modulo [`P`], given by the places of the ones in each row.
+/// The inverse of a matrix of zeros and ones modulo [`P`], given by the places of the ones in each
+/// row.
 fn invert(ones: &[Vec<usize>]) -> Vec<Vec<u64>> {
     let size = ones.len();
     let mut rows: Vec<Vec<u64>> = Vec::new();
@@ -372,7 +394,8 @@ fn annihilated(
     vector
 }
 
-/// Digits to the base [`P`] that suffice for any solution: by Hadamard's bound on determinants of zeros and ones.
+/// Digits to the base [`P`] that suffice for any solution: by Hadamard's bound on determinants of
+/// zeros and ones.
 fn digits_needed(size: usize) -> usize {
     let n = size as f64 + 1.0;
     ((n * n.log2() + 4.0) / 60.9).ceil() as usize + 1

@@ -1,9 +1,10 @@
 //! The dual of maximum entropy: one multiplier for each fact, found by Newton's method.
 //!
-//! A person's probabilities are the softmax of the sums of her outcomes' multipliers, so that everybody has exactly one
-//! outcome at every step. The gradient of the dual is by how much each count is missed. In Newton's equations the near
-//! facts are eliminated cell by cell; the rest is solved by conjugate gradients, preconditioned by the exact blocks of the
-//! facts of one group. Directions that change no probability (all values of a group together) are harmless, because the
+//! A person's probabilities are the softmax of the sums of her outcomes' multipliers, so that
+//! everybody has exactly one outcome at every step. The gradient of the dual is by how much each
+//! count is missed. In Newton's equations the near facts are eliminated cell by cell; the rest is
+//! solved by conjugate gradients, preconditioned by the exact blocks of the facts of one group.
+//! Directions that change no probability (all values of a group together) are harmless, because the
 //! gradient has no part in them.
 
 use super::super::effort::Effort;
@@ -17,11 +18,13 @@ pub const TOLERANCE: f64 = 1e-10;
 pub const SUSPECT: f64 = 1e-5;
 /// Logarithms of probabilities that change more in the last step have not settled.
 const RESTLESS: f64 = 0.05;
-/// Where outcomes are impossible, every step changes the logarithms of their probabilities by about one.
+/// Where outcomes are impossible, every step changes the logarithms of their probabilities by about
+/// one.
 const FALLING: f64 = 0.5;
 /// Where errors are larger, steps may be as large for other reasons.
 const SMALL: f64 = 1e-3;
-/// Outcomes that fall in so many steps after each other vanish: what is only unlikely settles in fewer.
+/// Outcomes that fall in so many steps after each other vanish: what is only unlikely settles in
+/// fewer.
 const STREAK: u32 = 4;
 const STEPS: u32 = 80;
 /// Products with the Hessian in one step.
@@ -50,7 +53,8 @@ pub enum End {
     Converged,
     /// There is no optimum inside, as was proven.
     Proof(Proof),
-    /// The probabilities of these outcomes fall steadily towards zero, but no proof was found that they are impossible.
+    /// The probabilities of these outcomes fall steadily towards zero, but no proof was found that
+    /// they are impossible.
     Vanishing(Vec<usize>),
     /// None of these: no step helps, or the work ran out.
     Stuck,
@@ -77,7 +81,7 @@ struct Solver<'a> {
     /// Largest error of a count, for each person counted.
     error: f64,
     /// Work that is left.
-    effort: &'a Effort,
+    effort: &'a Effort<'a>,
     /// Work that the factors of the blocks take.
     factoring: u64,
 }
@@ -103,8 +107,14 @@ impl Factors {
     }
 }
 
-/// Finds the multipliers, from a guess if there is one, within some work; `progress` hears the error after every step.
-pub fn solve(part: &Part, guess: Option<Vec<f64>>, effort: &Effort, progress: &dyn Fn(f64)) -> Point {
+/// Finds the multipliers, from a guess if there is one, within some work; `progress` hears the
+/// error after every step.
+pub fn solve(
+    part: &Part,
+    guess: Option<Vec<f64>>,
+    effort: &Effort<'_>,
+    progress: &dyn Fn(f64),
+) -> Point {
     let mut solver = Solver::new(part, effort);
     match guess {
         Some(multiplier) => {
@@ -117,6 +127,9 @@ pub fn solve(part: &Part, guess: Option<Vec<f64>>, effort: &Effort, progress: &d
     let (mut steps, mut streak) = (0, 0);
     let end = loop {
         progress(solver.error);
+        if effort.is_cancelled() {
+            break End::Stuck;
+        }
         let (least, change) = if steps == 0 { (1.0, 0.0) } else { solver.unrest(&step) };
         if solver.error <= TOLERANCE && (least > SUSPECT || change < RESTLESS) {
             break End::Converged;
@@ -143,13 +156,17 @@ pub fn solve(part: &Part, guess: Option<Vec<f64>>, effort: &Effort, progress: &d
 }
 
 impl<'a> Solver<'a> {
-    fn new(part: &'a Part, effort: &'a Effort) -> Solver<'a> {
+    fn new(part: &'a Part, effort: &'a Effort<'a>) -> Solver<'a> {
         let outcomes = part.outcomes.len();
         let facts = part.bounds.len();
         let mut kind_of = vec![0; outcomes];
-        (0..part.people.len()).for_each(|k| part.outcomes_of(k).for_each(|o| kind_of[o] = k as u32));
-        let pairs = (0..part.people.len()).map(|k| 2 * (part.outcomes_of(k).len() as u64).pow(2)).sum::<u64>();
-        let factoring = pairs + part.groups().map(|facts| (facts.len() as u64).pow(3) / 6).sum::<u64>();
+        (0..part.people.len())
+            .for_each(|k| part.outcomes_of(k).for_each(|o| kind_of[o] = k as u32));
+        let pairs = (0..part.people.len())
+            .map(|k| 2 * (part.outcomes_of(k).len() as u64).pow(2))
+            .sum::<u64>();
+        let factoring =
+            pairs + part.groups().map(|facts| (facts.len() as u64).pow(3) / 6).sum::<u64>();
         Solver {
             part,
             kind_of,
@@ -175,11 +192,14 @@ impl<'a> Solver<'a> {
     /// Proportional fitting, near and far facts in turns: from nothing to near the answer.
     fn scale(&mut self) {
         let split = self.part.split();
-        let width = (0..self.part.outcomes.len()).map(|o| self.part.far_of(o).len()).max().unwrap_or(0);
+        let width =
+            (0..self.part.outcomes.len()).map(|o| self.part.far_of(o).len()).max().unwrap_or(0);
         for _ in 0..SWEEPS {
-            for (facts, share) in [(0..split, 1.0), (split..self.count.len(), 1.0 / width.max(1) as f64)] {
+            for (facts, share) in
+                [(0..split, 1.0), (split..self.count.len(), 1.0 / width.max(1) as f64)]
+            {
                 self.believe();
-                if self.error <= TOLERANCE {
+                if self.error <= TOLERANCE || self.effort.is_cancelled() {
                     return;
                 }
                 for fact in facts {
@@ -201,37 +221,41 @@ impl<'a> Solver<'a> {
         let (near, far) = self.multiplier.split_at(split);
         let (near_count, far_count) = self.count.split_at_mut(split);
         let (near_gradient, far_gradient) = self.gradient.split_at_mut(split);
-        part.for_cells(&mut self.mass, [near_count, near_gradient], |cell, mass, [count, gradient]| {
-            let facts = part.near_facts(cell);
-            let mut multiplier = [0.0; BLOCK + 1];
-            multiplier[..facts.len()].copy_from_slice(&near[facts.clone()]);
-            let mut sums = [0.0; BLOCK + 1];
-            let mut rest = mass;
-            for kind in part.kinds_of(cell) {
-                let outcomes = part.outcomes_of(kind);
-                let (mass, others) = rest.split_at_mut(outcomes.len());
-                rest = others;
-                let mut top = f64::NEG_INFINITY;
-                for (mass, outcome) in mass.iter_mut().zip(outcomes.clone()) {
-                    *mass = multiplier[part.place(outcome)] + part.far_sum(far, outcome);
-                    top = top.max(*mass);
+        part.for_cells(
+            &mut self.mass,
+            [near_count, near_gradient],
+            |cell, mass, [count, gradient]| {
+                let facts = part.near_facts(cell);
+                let mut multiplier = [0.0; BLOCK + 1];
+                multiplier[..facts.len()].copy_from_slice(&near[facts.clone()]);
+                let mut sums = [0.0; BLOCK + 1];
+                let mut rest = mass;
+                for kind in part.kinds_of(cell) {
+                    let outcomes = part.outcomes_of(kind);
+                    let (mass, others) = rest.split_at_mut(outcomes.len());
+                    rest = others;
+                    let mut top = f64::NEG_INFINITY;
+                    for (mass, outcome) in mass.iter_mut().zip(outcomes.clone()) {
+                        *mass = multiplier[part.place(outcome)] + part.far_sum(far, outcome);
+                        top = top.max(*mass);
+                    }
+                    let mut total = 0.0;
+                    for mass in mass.iter_mut() {
+                        *mass = (*mass - top).exp();
+                        total += *mass;
+                    }
+                    let scale = part.people[kind] / total;
+                    for (mass, outcome) in mass.iter_mut().zip(outcomes) {
+                        *mass *= scale;
+                        sums[part.place(outcome)] += *mass;
+                    }
                 }
-                let mut total = 0.0;
-                for mass in mass.iter_mut() {
-                    *mass = (*mass - top).exp();
-                    total += *mass;
+                for (i, fact) in facts.enumerate() {
+                    count[i] = sums[i];
+                    gradient[i] = missed(sums[i], part.bounds[fact], near[fact]);
                 }
-                let scale = part.people[kind] / total;
-                for (mass, outcome) in mass.iter_mut().zip(outcomes) {
-                    *mass *= scale;
-                    sums[part.place(outcome)] += *mass;
-                }
-            }
-            for (i, fact) in facts.enumerate() {
-                count[i] = sums[i];
-                gradient[i] = missed(sums[i], part.bounds[fact], near[fact]);
-            }
-        });
+            },
+        );
         let mass = &self.mass;
         part.for_blocks([far_count, far_gradient], |blocks, [count, gradient]| {
             let first = part.block(blocks.start).start;
@@ -241,31 +265,41 @@ impl<'a> Solver<'a> {
             }
             0.0
         });
-        let relative = self.gradient.iter().zip(&self.part.bounds).map(|(g, b)| g.abs() / b.1.max(1.0));
+        let relative =
+            self.gradient.iter().zip(&self.part.bounds).map(|(g, b)| g.abs() / b.1.max(1.0));
         self.error = relative.fold(0.0, f64::max);
     }
 
     /// Largest number of people by which a fact is broken.
     fn violation(&self) -> f64 {
-        let broken = self.count.iter().zip(&self.part.bounds).map(|(c, &(low, high))| (low - c).max(c - high));
+        let broken = self
+            .count
+            .iter()
+            .zip(&self.part.bounds)
+            .map(|(c, &(low, high))| (low - c).max(c - high));
         broken.fold(0.0, f64::max)
     }
 
-    /// The least probability, and the largest change that a step made to the logarithm of an unlikely one.
+    /// The least probability, and the largest change that a step made to the logarithm of an
+    /// unlikely one.
     fn unrest(&self, step: &[f64]) -> (f64, f64) {
         let part = self.part;
         let (mut least, mut most) = (1.0f64, 0.0f64);
         for kind in 0..part.people.len() {
             let unlikely = SUSPECT * part.people[kind];
-            let smallest = part.outcomes_of(kind).map(|o| self.mass[o]).fold(f64::INFINITY, f64::min);
+            let smallest =
+                part.outcomes_of(kind).map(|o| self.mass[o]).fold(f64::INFINITY, f64::min);
             least = least.min(smallest / part.people[kind]);
             if smallest > unlikely {
                 continue;
             }
             let change = |o: usize| part.facts_of(o).map(|f| step[f]).sum::<f64>();
-            let mean = part.outcomes_of(kind).map(|o| self.mass[o] * change(o)).sum::<f64>() / part.people[kind];
-            let changes =
-                part.outcomes_of(kind).filter(|&o| self.mass[o] <= unlikely).map(|o| (change(o) - mean).abs());
+            let mean = part.outcomes_of(kind).map(|o| self.mass[o] * change(o)).sum::<f64>()
+                / part.people[kind];
+            let changes = part
+                .outcomes_of(kind)
+                .filter(|&o| self.mass[o] <= unlikely)
+                .map(|o| (change(o) - mean).abs());
             most = changes.fold(most, f64::max);
         }
         (least, most)
@@ -276,17 +310,21 @@ impl<'a> Solver<'a> {
         let part = self.part;
         let of_kind = |kind: usize| {
             let change = |o: usize| part.facts_of(o).map(|f| step[f]).sum::<f64>();
-            let mean = part.outcomes_of(kind).map(|o| self.mass[o] * change(o)).sum::<f64>() / part.people[kind];
+            let mean = part.outcomes_of(kind).map(|o| self.mass[o] * change(o)).sum::<f64>()
+                / part.people[kind];
             let unlikely = SUSPECT * part.people[kind];
-            part.outcomes_of(kind).filter(move |&o| self.mass[o] < unlikely && change(o) - mean < -FALLING)
+            part.outcomes_of(kind)
+                .filter(move |&o| self.mass[o] < unlikely && change(o) - mean < -FALLING)
         };
         (0..part.people.len()).flat_map(of_kind).collect()
     }
 
-    /// Newton's step, for the facts that are not idle. False if the dual falls without end along it.
+    /// Newton's step, for the facts that are not idle. False if the dual falls without end along
+    /// it.
     fn direction(&mut self, step: &mut [f64]) -> bool {
         for (fact, &(low, high)) in self.part.bounds.iter().enumerate() {
-            self.idle[fact] = low < high && self.multiplier[fact] == 0.0 && self.gradient[fact] == 0.0;
+            self.idle[fact] =
+                low < high && self.multiplier[fact] == 0.0 && self.gradient[fact] == 0.0;
         }
         loop {
             self.factor();
@@ -296,7 +334,9 @@ impl<'a> Solver<'a> {
             // A bound that holds with no multiplier may only push towards the inside.
             let mut again = false;
             for (fact, &(low, high)) in self.part.bounds.iter().enumerate() {
-                let wrong = low < high && self.multiplier[fact] == 0.0 && step[fact] * self.gradient[fact] > 0.0;
+                let wrong = low < high
+                    && self.multiplier[fact] == 0.0
+                    && step[fact] * self.gradient[fact] > 0.0;
                 again |= wrong;
                 self.idle[fact] |= wrong;
             }
@@ -306,8 +346,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Goes along a step until the slope is gone. The dual is convex: slopes say all that values would, and say it more
-    /// precisely near the end. False if no way along the step is any good.
+    /// Goes along a step until the slope is gone. The dual is convex: slopes say all that values
+    /// would, and say it more precisely near the end. False if no way along the step is any good.
     fn search(&mut self, step: &[f64]) -> bool {
         let from = self.multiplier.clone();
         let slope = |g: &[f64]| g.iter().zip(step).map(|(g, s)| g * s).sum::<f64>();
@@ -316,7 +356,8 @@ impl<'a> Solver<'a> {
         let mut length = 1.0;
         for _ in 0..30 {
             for fact in 0..from.len() {
-                let to = if self.idle[fact] { from[fact] } else { from[fact] + length * step[fact] };
+                let to =
+                    if self.idle[fact] { from[fact] } else { from[fact] + length * step[fact] };
                 let (low, high) = self.part.bounds[fact];
                 let crosses = low < high && from[fact] * to < 0.0;
                 self.multiplier[fact] = if crosses { 0.0 } else { to };
@@ -334,7 +375,8 @@ impl<'a> Solver<'a> {
     /// The factors of the blocks of the Hessian on its diagonal.
     fn factor(&mut self) {
         let _ = self.effort.spend(self.factoring);
-        let (part, mass, kind_of, split) = (self.part, &self.mass, &self.kind_of, self.part.split());
+        let (part, mass, kind_of, split) =
+            (self.part, &self.mass, &self.kind_of, self.part.split());
         let idle = &self.idle;
         part.for_factors(true, &mut self.near.rows, &self.near.place, |cell, rows| {
             rows.fill(0.0);
@@ -379,13 +421,14 @@ impl<'a> Solver<'a> {
         });
     }
 
-    /// Solves Newton's equations well enough for the error that is left. False if they have no solution: then `step` is a
-    /// direction that changes no probability and yet falls.
+    /// Solves Newton's equations well enough for the error that is left. False if they have no
+    /// solution: then `step` is a direction that changes no probability and yet falls.
     fn conjugate_gradients(&mut self, step: &mut [f64]) -> bool {
         let (part, split) = (self.part, self.part.split());
         let (near, x) = step.split_at_mut(split);
         let far = x.len();
-        let (mut r, mut z, mut p, mut hp) = (vec![0.0; far], vec![0.0; far], vec![0.0; far], vec![0.0; far]);
+        let (mut r, mut z, mut p, mut hp) =
+            (vec![0.0; far], vec![0.0; far], vec![0.0; far], vec![0.0; far]);
         x.fill(0.0);
         self.respond(x, 1.0, near);
         let this = &*self;
@@ -396,7 +439,8 @@ impl<'a> Solver<'a> {
             }
             this.precondition(blocks, r, z)
         });
-        // What all of the gradient would weigh: with the near facts, there may be nothing left to do for the far ones.
+        // What all of the gradient would weigh: with the near facts, there may be nothing left to
+        // do for the far ones.
         let whole = start - near.iter().zip(&self.gradient).map(|(y, g)| y * g).sum::<f64>();
         // Superlinear, and no more than the tolerance asks for: rounding would be solved for.
         let relative = self.error.sqrt().max(0.03 * TOLERANCE / self.error).min(0.1);
@@ -420,13 +464,16 @@ impl<'a> Solver<'a> {
             }
             let alpha = rz / curvature;
             let this = &*self;
-            let next = part.for_blocks([&mut *x, &mut r, &mut p, &mut hp, &mut z], |blocks, [x, r, p, hp, z]| {
-                for i in 0..x.len() {
-                    x[i] += alpha * p[i];
-                    r[i] -= alpha * hp[i];
-                }
-                this.precondition(blocks, r, z)
-            });
+            let next = part.for_blocks(
+                [&mut *x, &mut r, &mut p, &mut hp, &mut z],
+                |blocks, [x, r, p, hp, z]| {
+                    for i in 0..x.len() {
+                        x[i] += alpha * p[i];
+                        r[i] -= alpha * hp[i];
+                    }
+                    this.precondition(blocks, r, z)
+                },
+            );
             let beta = next / rz;
             rz = next;
             // Too little to be worth another thread.
@@ -442,7 +489,10 @@ impl<'a> Solver<'a> {
         let mut dot = 0.0;
         for block in blocks {
             let facts = self.part.block(block);
-            let (r, z) = (&r[facts.start - first..facts.end - first], &mut z[facts.start - first..facts.end - first]);
+            let (r, z) = (
+                &r[facts.start - first..facts.end - first],
+                &mut z[facts.start - first..facts.end - first],
+            );
             z.copy_from_slice(r);
             solve_block(self.far.of(block), z);
             dot += r.iter().zip(z).map(|(r, z)| r * *z).sum::<f64>();
@@ -450,8 +500,8 @@ impl<'a> Solver<'a> {
         dot
     }
 
-    /// How the near facts respond to a step of the far ones, and to `pull` times their own gradient; and how the masses
-    /// flow from both.
+    /// How the near facts respond to a step of the far ones, and to `pull` times their own
+    /// gradient; and how the masses flow from both.
     fn respond(&mut self, far: &[f64], pull: f64, near: &mut [f64]) {
         let (part, mass, gradient, factors) = (self.part, &self.mass, &self.gradient, &self.near);
         part.for_cells(&mut self.flow, [near], |cell, flow, [near]| {
@@ -464,7 +514,8 @@ impl<'a> Solver<'a> {
             for kind in part.kinds_of(cell) {
                 let outcomes = part.outcomes_of(kind);
                 let here = outcomes.start - all.start..outcomes.end - all.start;
-                let (mass, flow, places) = (&mass[here.clone()], &mut flow[here.clone()], &places[here]);
+                let (mass, flow, places) =
+                    (&mass[here.clone()], &mut flow[here.clone()], &places[here]);
                 let mut mean = 0.0;
                 for ((flow, mass), outcome) in flow.iter_mut().zip(mass).zip(outcomes) {
                     *flow = part.far_sum(far, outcome);
@@ -482,8 +533,10 @@ impl<'a> Solver<'a> {
             for kind in part.kinds_of(cell) {
                 let outcomes = part.outcomes_of(kind);
                 let here = outcomes.start - all.start..outcomes.end - all.start;
-                let (mass, flow, places) = (&mass[here.clone()], &mut flow[here.clone()], &places[here]);
-                let changes = mass.iter().zip(places).map(|(mass, place)| mass * y[usize::from(*place)]);
+                let (mass, flow, places) =
+                    (&mass[here.clone()], &mut flow[here.clone()], &places[here]);
+                let changes =
+                    mass.iter().zip(places).map(|(mass, place)| mass * y[usize::from(*place)]);
                 let mean = changes.sum::<f64>() / part.people[kind];
                 for ((flow, mass), place) in flow.iter_mut().zip(mass).zip(places) {
                     *flow += mass * (y[usize::from(*place)] - mean);
@@ -512,7 +565,8 @@ fn sum(of: &[f64], at: &[u32]) -> f64 {
     at.iter().map(|&i| of[i as usize]).sum()
 }
 
-/// By how much a count misses the bound that its multiplier is for; without one, the bound that it breaks.
+/// By how much a count misses the bound that its multiplier is for; without one, the bound that it
+/// breaks.
 fn missed(count: f64, (low, high): (f64, f64), multiplier: f64) -> f64 {
     if low == high || multiplier > 0.0 {
         count - low
@@ -523,7 +577,8 @@ fn missed(count: f64, (low, high): (f64, f64), multiplier: f64) -> f64 {
     }
 }
 
-/// Cholesky's factor in place (rows of the lower triangle), leaving out what is idle or depends on what came before.
+/// Cholesky's factor in place (rows of the lower triangle), leaving out what is idle or depends on
+/// what came before.
 fn cholesky(a: &mut [f64], idle: &[bool]) {
     for i in 0..idle.len() {
         let (above, row) = a.split_at_mut(i * (i + 1) / 2);

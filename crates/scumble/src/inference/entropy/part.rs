@@ -1,8 +1,9 @@
 //! A part of the evidence laid out for fast passes.
 //!
-//! The facts of one group of one release are a block. Some blocks have no person in common; they are *near*: the people of
-//! each stand together with it in a cell, and whatever is to be done about its facts is done inside the cell. All other
-//! facts are *far*. With two releases the first is near and the second is far.
+//! The facts of one group of one release are a block. Some blocks have no person in common; they
+//! are *near*: the people of each stand together with it in a cell, and whatever is to be done
+//! about its facts is done inside the cell. All other facts are *far*. With two releases the first
+//! is near and the second is far.
 
 use super::super::evidence::{Component, Source};
 use rayon::prelude::*;
@@ -76,11 +77,15 @@ impl Part {
             let block = facts.map(|&f| blocks.of[f as usize]).find(|&b| is_near[b as usize]);
             (block.unwrap_or(NONE), first)
         };
-        let mut kinds: Vec<((u32, u32), u32)> = (0..evidence.kinds().len() as u32).map(|k| (home(k), k)).collect();
-        kinds.sort_unstable_by_key(
-            |&((block, first), kind)| if block == NONE { (block, first, kind) } else { (block, 0, kind) },
-        );
-        let bounds = numbers.iter().map(|&f| evidence.facts()[f as usize]).map(|f| (f.low as f64, f.high as f64));
+        let mut kinds: Vec<((u32, u32), u32)> =
+            (0..evidence.kinds().len() as u32).map(|k| (home(k), k)).collect();
+        kinds.sort_unstable_by_key(|&((block, first), kind)| {
+            if block == NONE { (block, first, kind) } else { (block, 0, kind) }
+        });
+        let bounds = numbers
+            .iter()
+            .map(|&f| evidence.facts()[f as usize])
+            .map(|f| (f.low as f64, f.high as f64));
         let mut part = Part {
             first: vec![0],
             people: Vec::with_capacity(kinds.len()),
@@ -103,7 +108,8 @@ impl Part {
         let mut fact = 0;
         let mut last = None;
         for (number, &((block, _), kind)) in kinds.iter().enumerate() {
-            let full = block == NONE && part.cells.last().is_some_and(|c| number - c.0 as usize == LOOSE);
+            let full =
+                block == NONE && part.cells.last().is_some_and(|c| number - c.0 as usize == LOOSE);
             if last != Some(block) || full {
                 part.cells.push((number as u32, fact));
                 fact += if block == NONE { 0 } else { blocks.facts(block as usize).len() as u32 };
@@ -126,7 +132,8 @@ impl Part {
         }
         part.transpose();
         part.places = (0..part.cells()).flat_map(|cell| part.places_of(cell)).collect();
-        part.single = part.far.len() == part.outcomes.len() && part.counted.windows(2).all(|w| w[0] < w[1]);
+        part.single =
+            part.far.len() == part.outcomes.len() && part.counted.windows(2).all(|w| w[0] < w[1]);
         let outcomes: Vec<u32> = part.cells.iter().map(|c| part.first[c.0 as usize]).collect();
         part.cell_chunks = chunks(&outcomes, CHUNK);
         part.block_chunks = chunks(&part.blocks, FACTS);
@@ -139,7 +146,9 @@ impl Part {
         let mut next = self.counting.clone();
         self.counts = vec![0; self.far.len()];
         for outcome in 0..self.outcomes.len() {
-            for &fact in &self.far[self.counted[outcome] as usize..self.counted[outcome + 1] as usize] {
+            for &fact in
+                &self.far[self.counted[outcome] as usize..self.counted[outcome + 1] as usize]
+            {
                 self.counts[next[fact as usize] as usize] = outcome as u32;
                 next[fact as usize] += 1;
             }
@@ -179,7 +188,8 @@ impl Part {
     /// Facts of each block, near and far, that has any.
     pub fn groups(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let split = self.split();
-        let far = (0..self.blocks()).map(move |b| split + self.block(b).start..split + self.block(b).end);
+        let far =
+            (0..self.blocks()).map(move |b| split + self.block(b).start..split + self.block(b).end);
         (0..self.cells()).map(|c| self.near_facts(c)).chain(far).filter(|facts| !facts.is_empty())
     }
 
@@ -190,7 +200,9 @@ impl Part {
 
     fn places_of(&self, cell: usize) -> impl Iterator<Item = u8> + '_ {
         let facts = self.near_facts(cell);
-        let place = move |o: usize| (self.near[o].wrapping_sub(facts.start as u32) as usize).min(facts.len()) as u8;
+        let place = move |o: usize| {
+            (self.near[o].wrapping_sub(facts.start as u32) as usize).min(facts.len()) as u8
+        };
         self.outcomes_in(cell).map(place)
     }
 
@@ -230,30 +242,47 @@ impl Part {
         &self.counts[self.counting[fact] as usize..self.counting[fact + 1] as usize]
     }
 
-    /// Calls `work` for every cell with its outcomes' places in `outcomes` and its facts' places in each of `facts`.
+    /// Calls `work` for every cell with its outcomes' places in `outcomes` and its facts' places in
+    /// each of `facts`.
     pub fn for_cells<const N: usize>(
         &self,
         outcomes: &mut [f64],
         facts: [&mut [f64]; N],
         work: impl Fn(usize, &mut [f64], [&mut [f64]; N]) + Sync,
     ) {
-        let ends = |cell: usize| (self.first[self.cells[cell].0 as usize] as usize, self.cells[cell].1 as usize);
+        let ends = |cell: usize| {
+            (self.first[self.cells[cell].0 as usize] as usize, self.cells[cell].1 as usize)
+        };
         let (mut outcomes, mut facts) = (outcomes, facts);
         let mut parts = Vec::with_capacity(self.cell_chunks.len());
         for chunk in &self.cell_chunks {
             let ((a, f), (b, g)) = (ends(chunk.start), ends(chunk.end));
-            parts.push((chunk.clone(), take(&mut outcomes, b - a), facts.each_mut().map(|v| take(v, g - f))));
+            parts.push((
+                chunk.clone(),
+                take(&mut outcomes, b - a),
+                facts.each_mut().map(|v| take(v, g - f)),
+            ));
         }
-        let run = |(chunk, mut outcomes, mut facts): (Range<usize>, &mut [f64], [&mut [f64]; N])| {
-            for cell in chunk {
-                let ((a, f), (b, g)) = (ends(cell), ends(cell + 1));
-                work(cell, take(&mut outcomes, b - a), facts.each_mut().map(|v| take(v, g - f)));
-            }
-        };
-        if self.shared { parts.into_par_iter().for_each(run) } else { parts.into_iter().for_each(run) }
+        let run =
+            |(chunk, mut outcomes, mut facts): (Range<usize>, &mut [f64], [&mut [f64]; N])| {
+                for cell in chunk {
+                    let ((a, f), (b, g)) = (ends(cell), ends(cell + 1));
+                    work(
+                        cell,
+                        take(&mut outcomes, b - a),
+                        facts.each_mut().map(|v| take(v, g - f)),
+                    );
+                }
+            };
+        if self.shared {
+            parts.into_par_iter().for_each(run)
+        } else {
+            parts.into_iter().for_each(run)
+        }
     }
 
-    /// Calls `work` for chunks of far blocks with their facts' places in each of some vectors; the sum of what it returns.
+    /// Calls `work` for chunks of far blocks with their facts' places in each of some vectors; the
+    /// sum of what it returns.
     pub fn for_blocks<const N: usize>(
         &self,
         vectors: [&mut [f64]; N],
@@ -273,8 +302,15 @@ impl Part {
         }
     }
 
-    /// Calls `work` for every cell (or far block) with its places in `to`; `place` is the first of each, and the end.
-    pub fn for_factors(&self, near: bool, to: &mut [f64], place: &[usize], work: impl Fn(usize, &mut [f64]) + Sync) {
+    /// Calls `work` for every cell (or far block) with its places in `to`; `place` is the first of
+    /// each, and the end.
+    pub fn for_factors(
+        &self,
+        near: bool,
+        to: &mut [f64],
+        place: &[usize],
+        work: impl Fn(usize, &mut [f64]) + Sync,
+    ) {
         let mut rest = to;
         let mut parts = Vec::new();
         for chunk in if near { &self.cell_chunks } else { &self.block_chunks } {
@@ -283,7 +319,11 @@ impl Part {
         let run = |(chunk, mut mine): (Range<usize>, &mut [f64])| {
             chunk.for_each(|i| work(i, take(&mut mine, place[i + 1] - place[i])));
         };
-        if self.shared { parts.into_par_iter().for_each(run) } else { parts.into_iter().for_each(run) }
+        if self.shared {
+            parts.into_par_iter().for_each(run)
+        } else {
+            parts.into_iter().for_each(run)
+        }
     }
 }
 
@@ -329,7 +369,8 @@ impl Blocks {
         &self.facts[self.first[block] as usize..self.first[block + 1] as usize]
     }
 
-    /// Blocks of which no kind has two: those of early releases first. Huge ones are not chosen: a cell has one thread.
+    /// Blocks of which no kind has two: those of early releases first. Huge ones are not chosen: a
+    /// cell has one thread.
     fn choose(&self, component: &Component) -> Vec<bool> {
         let evidence = &component.evidence;
         let touched = |kind: u32| {
@@ -351,14 +392,16 @@ impl Blocks {
 
 fn same_group(a: Source, b: Source) -> bool {
     match (a, b) {
-        (Source::Published { release: r, group: g, .. }, Source::Published { release, group, .. }) => {
-            (r, g) == (release, group)
-        }
+        (
+            Source::Published { release: r, group: g, .. },
+            Source::Published { release, group, .. },
+        ) => (r, g) == (release, group),
         _ => false,
     }
 }
 
-/// Runs of things that own about so many places each; `first` is the first place of each, and the end.
+/// Runs of things that own about so many places each; `first` is the first place of each, and the
+/// end.
 fn chunks(first: &[u32], places: usize) -> Vec<Range<usize>> {
     let mut chunks = Vec::new();
     let mut start = 0;

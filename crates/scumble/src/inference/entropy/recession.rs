@@ -1,5 +1,6 @@
-//! Outcomes that turn out to be impossible: when multipliers grow without end, the direction in which they grow is a
-//! combination of facts that leaves no room for some outcomes. Rounded to integers it is a proof.
+//! Outcomes that turn out to be impossible: when multipliers grow without end, the direction in
+//! which they grow is a combination of facts that leaves no room for some outcomes. Rounded to
+//! integers it is a proof.
 
 use super::part::Part;
 
@@ -25,7 +26,8 @@ pub fn prove(part: &Part, direction: &[f64]) -> Option<Proof> {
         let most = candidate.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
         for unit in [1.0, most] {
             for times in [1.0, 2.0, 3.0, 4.0, 6.0, 12.0] {
-                let rounded: Vec<i64> = candidate.iter().map(|y| (y / unit * times).round() as i64).collect();
+                let rounded: Vec<i64> =
+                    candidate.iter().map(|y| (y / unit * times).round() as i64).collect();
                 if let Some(proof) = check(part, &rounded) {
                     return Some(proof);
                 }
@@ -35,11 +37,13 @@ pub fn prove(part: &Part, direction: &[f64]) -> Option<Proof> {
     None
 }
 
-/// What follows from a combination of facts. Nobody adds more to it than the best of her outcomes; if all of them
-/// together add just what the facts demand, nobody has less than her best, and if they add less, there is no belief.
+/// What follows from a combination of facts. Nobody adds more to it than the best of her outcomes;
+/// if all of them together add just what the facts demand, nobody has less than her best, and if
+/// they add less, there is no belief.
 fn check(part: &Part, y: &[i64]) -> Option<Proof> {
     let sum = |outcome: usize| part.facts_of(outcome).map(|f| i128::from(y[f])).sum::<i128>();
-    let demanded: i128 = y.iter().zip(&part.bounds).map(|(&y, b)| i128::from(y) * bound(y, *b)).sum();
+    let demanded: i128 =
+        y.iter().zip(&part.bounds).map(|(&y, b)| i128::from(y) * bound(y, *b)).sum();
     let mut room = -demanded;
     let mut impossible = Vec::new();
     for kind in 0..part.people.len() {

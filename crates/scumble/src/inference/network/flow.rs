@@ -1,6 +1,7 @@
 //! A feasible flow of a network, from whatever flow it has.
 
-use super::{HUB, Infeasible, NONE, Network, Work};
+use super::{EDGES, HUB, Infeasible, NONE, Network, Work};
+use crate::progress::Watch;
 
 impl Network {
     /// Fills nodes that lack something, as far as it goes without a detour.
@@ -17,7 +18,8 @@ impl Network {
                 Some(node) => node.high.saturating_sub(work.sum[end as usize]),
                 None => u64::MAX,
             };
-            let lacks = |end: u32| end != HUB && work.sum[end as usize] < self.nodes[end as usize].low;
+            let lacks =
+                |end: u32| end != HUB && work.sum[end as usize] < self.nodes[end as usize].low;
             if !lacks(edge.left) && !lacks(edge.right) {
                 continue;
             }
@@ -48,19 +50,31 @@ impl Network {
         if adds { sum.saturating_sub(bounds.low) } else { bounds.high.saturating_sub(sum) }
     }
 
-    /// Pushes what nodes have too much of to the hub along shortest paths, many at a time (Dinic): those of one side that
-    /// lack and those of the other that overflow. The mirror image does the rest.
-    pub(super) fn augment(&mut self, up_left: bool, work: &mut Work) -> Result<(), Infeasible> {
+    /// Pushes what nodes have too much of to the hub along shortest paths, many at a time (Dinic):
+    /// those of one side that lack and those of the other that overflow. The mirror image does the
+    /// rest.
+    pub(super) fn augment(
+        &mut self,
+        up_left: bool,
+        work: &mut Work,
+        watch: &Watch<'_>,
+    ) -> Result<(), Infeasible> {
         let count = self.nodes.len() as u32;
-        let mut sources: Vec<u32> = (0..count).filter(|&n| self.excess(n, self.adds(n, up_left), work) > 0).collect();
-        while !sources.is_empty() {
+        let mut sources: Vec<u32> =
+            (0..count).filter(|&n| self.excess(n, self.adds(n, up_left), work) > 0).collect();
+        // Cancelled, it leaves a flow that is not feasible.
+        while !sources.is_empty() && watch.work(self.edges.len() as u64, EDGES) {
             if !self.levels(&sources, up_left, work) {
-                return Err(Infeasible(work.queue.iter().map(|&n| self.nodes[n as usize].id).collect()));
+                return Err(Infeasible(
+                    work.queue.iter().map(|&n| self.nodes[n as usize].id).collect(),
+                ));
             }
             work.next.clear();
             work.next.extend_from_slice(&work.first[..count as usize]);
             for &source in &sources {
-                while self.excess(source, self.adds(source, up_left), work) > 0 && self.path(source, up_left, work) {}
+                while self.excess(source, self.adds(source, up_left), work) > 0
+                    && self.path(source, up_left, work)
+                {}
             }
             sources.retain(|&n| self.excess(n, self.adds(n, up_left), work) > 0);
         }
@@ -72,7 +86,10 @@ impl Network {
         let adds = self.adds(node, up_left);
         self.slack(node, adds, work) > 0
             || work.outside[node as usize]
-                && work.at(node).iter().any(|&e| self.other(e, node) == HUB && self.residual(e, adds) > 0)
+                && work
+                    .at(node)
+                    .iter()
+                    .any(|&e| self.other(e, node) == HUB && self.residual(e, adds) > 0)
     }
 
     /// Distances from the sources, up to the first end of a path; whether there is one.
@@ -99,7 +116,10 @@ impl Network {
             for i in work.first[node as usize]..work.first[node as usize + 1] {
                 let edge = work.edges[i as usize];
                 let other = self.other(edge, node);
-                if other != HUB && self.residual(edge, adds) > 0 && work.level[other as usize] == NONE {
+                if other != HUB
+                    && self.residual(edge, adds) > 0
+                    && work.level[other as usize] == NONE
+                {
                     work.level[other as usize] = level + 1;
                     work.queue.push(other);
                 }
@@ -161,7 +181,8 @@ impl Network {
             work.change(last, more, !adds);
         } else {
             let outside = work.at(last).iter().copied();
-            let mut outside = outside.filter(|&e| self.other(e, last) == HUB && self.residual(e, adds) > 0);
+            let mut outside =
+                outside.filter(|&e| self.other(e, last) == HUB && self.residual(e, adds) > 0);
             let Some(edge) = outside.next() else { return };
             more = more.min(u64::from(self.residual(edge, adds)));
             self.edges[edge as usize].change(more, adds);

@@ -1,11 +1,12 @@
 //! Shares of worlds without drawing any: belief propagation.
 //!
-//! In a group by itself it can be counted how likely each outcome of a member is, given how likely hers and everybody else's
-//! is as far as their other groups go. What one group says about a member is then what another has to go by, and so on until
-//! nothing changes any more. Where groups and people form a tree the outcome is exact. Where they do not, what a group says
-//! comes back to it as if it were news; with groups that cross at random that takes a long way around and matters little, and
-//! this is where chains are slowest. There is no telling from the beliefs how good they are: chains have to judge
-//! (`tally::off`).
+//! In a group by itself it can be counted how likely each outcome of a member is, given how likely
+//! hers and everybody else's is as far as their other groups go. What one group says about a member
+//! is then what another has to go by, and so on until nothing changes any more. Where groups and
+//! people form a tree the outcome is exact. Where they do not, what a group says comes back to it
+//! as if it were news; with groups that cross at random that takes a long way around and matters
+//! little, and this is where chains are slowest. There is no telling from the beliefs how good they
+//! are: chains have to judge (`tally::off`).
 
 use crate::inference::{Evidence, Source};
 use hashbrown::HashMap;
@@ -21,8 +22,8 @@ const ROUNDS: usize = 400;
 const LARGEST: usize = 1 << 20;
 const WORK: usize = 1 << 25;
 
-/// How likely each outcome is for a person of its kind. `None` if groups are too large for it, if it comes to no end, or if
-/// `go_on` says so.
+/// How likely each outcome is for a person of its kind. `None` if groups are too large for it, if
+/// it comes to no end, or if `go_on` says so.
 pub(super) fn beliefs(evidence: &Evidence, go_on: &dyn Fn(u64) -> bool) -> Option<Vec<f64>> {
     let mut talk = Talk::new(evidence)?;
     let mut queue: VecDeque<u32> = (0..talk.groups.len() as u32).collect();
@@ -93,23 +94,36 @@ impl Talk {
                 groups.push(Group { bounds: Vec::new(), seats: Vec::new() });
             }
             let bounds = &mut groups[number as usize].bounds;
-            place.push((number, u8::try_from(bounds.len()).ok().filter(|&count| count < u64::BITS as u8)?));
-            bounds.push((u32::try_from(fact.low).ok()?, u32::try_from(fact.high).unwrap_or(u32::MAX)));
+            place.push((
+                number,
+                u8::try_from(bounds.len()).ok().filter(|&count| count < u64::BITS as u8)?,
+            ));
+            bounds.push((
+                u32::try_from(fact.low).ok()?,
+                u32::try_from(fact.high).unwrap_or(u32::MAX),
+            ));
         }
-        let mut talk = Talk { groups, seats: Vec::new(), seats_of: Vec::with_capacity(evidence.kinds().len()) };
+        let mut talk = Talk {
+            groups,
+            seats: Vec::new(),
+            seats_of: Vec::with_capacity(evidence.kinds().len()),
+        };
         for (kind, k) in (0u32..).zip(evidence.kinds()) {
             let outcomes = evidence.outcomes_of(kind);
             let first = talk.seats.len();
             for (i, outcome) in outcomes.clone().enumerate() {
                 for &fact in evidence.facts_of(outcome) {
                     let (group, count) = place[fact as usize];
-                    let seat = talk.seats[first..].iter().position(|s| s.group == group).unwrap_or_else(|| {
-                        let says = vec![1.0 / outcomes.len() as f64; outcomes.len()];
-                        let counts = vec![NONE; outcomes.len()];
-                        talk.groups[group as usize].seats.push(talk.seats.len() as u32);
-                        talk.seats.push(Seat { kind, group, people: k.people, counts, says });
-                        talk.seats.len() - 1 - first
-                    });
+                    let seat = talk.seats[first..]
+                        .iter()
+                        .position(|s| s.group == group)
+                        .unwrap_or_else(|| {
+                            let says = vec![1.0 / outcomes.len() as f64; outcomes.len()];
+                            let counts = vec![NONE; outcomes.len()];
+                            talk.groups[group as usize].seats.push(talk.seats.len() as u32);
+                            talk.seats.push(Seat { kind, group, people: k.people, counts, says });
+                            talk.seats.len() - 1 - first
+                        });
                     let counts = &mut talk.seats[first + seat].counts;
                     // An outcome that a group counts twice is none that a release publishes.
                     (std::mem::replace(&mut counts[i], count) == NONE).then_some(())?;
@@ -121,7 +135,8 @@ impl Talk {
         for group in &mut talk.groups {
             let people: u32 = group.seats.iter().map(|&s| talk.seats[s as usize].people).sum();
             group.bounds.iter_mut().for_each(|(_, high)| *high = (*high).min(people));
-            let states = group.bounds.iter().try_fold(1usize, |n, b| n.checked_mul(b.1 as usize + 1));
+            let states =
+                group.bounds.iter().try_fold(1usize, |n, b| n.checked_mul(b.1 as usize + 1));
             let at_once = states?.checked_mul(people as usize + 1).filter(|&n| n <= LARGEST)?;
             work += at_once;
         }
@@ -141,15 +156,16 @@ impl Talk {
         }
     }
 
-    /// A group says how likely the outcomes of its members are; answers with those of whom it says something else than
-    /// before. `None` if nothing is possible.
+    /// A group says how likely the outcomes of its members are; answers with those of whom it says
+    /// something else than before. `None` if nothing is possible.
     fn speak(&mut self, group: u32, count: &mut Count) -> Option<Vec<u32>> {
         count.prepare(&self.groups[group as usize]);
         let seats = std::mem::take(&mut self.groups[group as usize].seats);
         let mut heard = Vec::new();
         for &seat in &seats {
             self.heard(seat, &mut heard);
-            (0..self.seats[seat as usize].people).for_each(|_| count.ahead(&self.seats[seat as usize].counts, &heard));
+            (0..self.seats[seat as usize].people)
+                .for_each(|_| count.ahead(&self.seats[seat as usize].counts, &heard));
         }
         count.turn_back(&self.groups[group as usize])?;
         let mut changed = Vec::new();
@@ -174,7 +190,8 @@ impl Talk {
         let mut beliefs = Vec::new();
         for seats in &self.seats_of {
             let first = beliefs.len();
-            let says = |o: usize| seats.iter().map(|&s| self.seats[s as usize].says[o]).product::<f64>();
+            let says =
+                |o: usize| seats.iter().map(|&s| self.seats[s as usize].says[o]).product::<f64>();
             let outcomes = seats.first().map_or(0, |&s| self.seats[s as usize].says.len());
             beliefs.extend((0..outcomes).map(says));
             let sum: f64 = beliefs[first..].iter().sum();
@@ -187,7 +204,8 @@ impl Talk {
     }
 }
 
-/// The ways to give the members of a group outcomes, one member after another. A state is how far each count has come.
+/// The ways to give the members of a group outcomes, one member after another. A state is how far
+/// each count has come.
 #[derive(Default)]
 struct Count {
     /// By how much a state grows with each count.
@@ -214,7 +232,11 @@ impl Count {
         self.states = states as usize;
         self.room.clear();
         self.room.extend((0..states).map(|state| {
-            let room = self.stride.iter().zip(&group.bounds).map(|(stride, b)| state / stride % (b.1 + 1) < b.1);
+            let room = self
+                .stride
+                .iter()
+                .zip(&group.bounds)
+                .map(|(stride, b)| state / stride % (b.1 + 1) < b.1);
             (0u32..).zip(room).fold(0, |all, (count, room)| all | u64::from(room) << count)
         }));
         self.members = 0;
@@ -280,11 +302,14 @@ impl Count {
         any.then_some(())
     }
 
-    /// How likely each outcome of the last member is, but for what she is heard to be. `None` if none is possible.
+    /// How likely each outcome of the last member is, but for what she is heard to be. `None` if
+    /// none is possible.
     fn shares(&self, counts: &[u8]) -> Option<Vec<f64>> {
         let (weights, states) = &self.ahead[self.members - 1];
         let of = |&count: &u8| -> f64 {
-            let next = |&state: &u32| Some(weights[state as usize] * self.back[self.next(state, count)? as usize]);
+            let next = |&state: &u32| {
+                Some(weights[state as usize] * self.back[self.next(state, count)? as usize])
+            };
             states.iter().filter_map(next).sum()
         };
         let mut shares: Vec<f64> = counts.iter().map(of).collect();
@@ -302,7 +327,9 @@ impl Count {
         let mut sum = 0.0;
         for &state in &self.ahead[self.members].1 {
             let ways = counts.iter().zip(heard);
-            let ways = ways.filter_map(|(&count, likely)| Some(likely * self.back[self.next(state, count)? as usize]));
+            let ways = ways.filter_map(|(&count, likely)| {
+                Some(likely * self.back[self.next(state, count)? as usize])
+            });
             let weight: f64 = ways.sum();
             earlier[state as usize] = weight;
             sum += weight;
@@ -319,15 +346,17 @@ impl Count {
 mod tests {
     use super::*;
     use crate::exact::Fraction;
-    use crate::inference::worlds::{chain::Chain, count, draft::Roster, graph::Graph, start, tally::off};
+    use crate::inference::worlds::{
+        chain::Chain, count, draft::Roster, graph::Graph, start, tally::off,
+    };
     use crate::inference::{Component, Known, Located, forced};
     use rand::seq::SliceRandom;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
     use std::collections::BTreeMap;
 
-    /// Groups of two or three releases that hang together like a tree, by single people; others are in one group alone, in
-    /// kinds of up to three.
+    /// Groups of two or three releases that hang together like a tree, by single people; others are
+    /// in one group alone, in kinds of up to three.
     fn tree(seed: u64) -> Evidence {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let releases = rng.random_range(2..4usize);
@@ -335,20 +364,22 @@ mod tests {
         // Release and group of each; a link joins a new group to an old one of another release.
         let mut known: Vec<(usize, u32)> = vec![(0, 0)];
         let mut kinds: Vec<(u32, Vec<Located>)> = Vec::new();
-        let mut put =
-            |places: &[(usize, u32)], people: u32, groups: &mut Vec<Vec<BTreeMap<u32, u64>>>, rng: &mut ChaCha8Rng| {
-                let mut located = vec![Located::absent(); releases];
+        let mut put = |places: &[(usize, u32)],
+                       people: u32,
+                       groups: &mut Vec<Vec<BTreeMap<u32, u64>>>,
+                       rng: &mut ChaCha8Rng| {
+            let mut located = vec![Located::absent(); releases];
+            for &(release, group) in places {
+                located[release] = Located::at(group);
+            }
+            for _ in 0..people {
+                let value = rng.random_range(0..4);
                 for &(release, group) in places {
-                    located[release] = Located::at(group);
+                    *groups[release][group as usize].entry(value).or_insert(0) += 1;
                 }
-                for _ in 0..people {
-                    let value = rng.random_range(0..4);
-                    for &(release, group) in places {
-                        *groups[release][group as usize].entry(value).or_insert(0) += 1;
-                    }
-                }
-                kinds.push((people, located));
-            };
+            }
+            kinds.push((people, located));
+        };
         for _ in 0..rng.random_range(1..6) {
             let old = known[rng.random_range(0..known.len())];
             let release = (old.0 + rng.random_range(1..releases)) % releases;
@@ -363,12 +394,15 @@ mod tests {
                 put(&[place], people, &mut groups, &mut rng);
             }
         }
-        let groups: Vec<Vec<Vec<(u32, u64)>>> =
-            groups.into_iter().map(|r| r.into_iter().map(|h| h.into_iter().collect()).collect()).collect();
+        let groups: Vec<Vec<Vec<(u32, u64)>>> = groups
+            .into_iter()
+            .map(|r| r.into_iter().map(|h| h.into_iter().collect()).collect())
+            .collect();
         Evidence::new(&groups, kinds)
     }
 
-    /// How far beliefs are from counting, at most; nothing if there is no part with more than one world.
+    /// How far beliefs are from counting, at most; nothing if there is no part with more than one
+    /// world.
     fn furthest(evidence: &Evidence) -> Option<f64> {
         let possible = vec![true; evidence.outcomes().len()];
         let parts = evidence.components(&possible).expect("there is a world");
@@ -389,11 +423,15 @@ mod tests {
     fn beliefs_on_trees_are_exact() {
         let trees: Vec<f64> = (0..300).filter_map(|seed| furthest(&tree(seed))).collect();
         assert!(trees.len() > 250, "{}", trees.len());
-        assert!(trees.iter().all(|&off| off < 1e-6), "{:?}", trees.iter().copied().max_by(f64::total_cmp));
+        assert!(
+            trees.iter().all(|&off| off < 1e-6),
+            "{:?}",
+            trees.iter().copied().max_by(f64::total_cmp)
+        );
     }
 
-    /// People in a row, in groups of so many neighbours; in another release they changed places with others nearby first. Of
-    /// all parts the one with the most people.
+    /// People in a row, in groups of so many neighbours; in another release they changed places
+    /// with others nearby first. Of all parts the one with the most people.
     fn braid(people: u32, values: u32, size: usize, window: usize, seed: u64) -> Component {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let truth: Vec<u32> = (0..people).map(|_| rng.random_range(0..values)).collect();
@@ -418,7 +456,8 @@ mod tests {
         parts.into_iter().max_by_key(|p| p.evidence.people()).expect("a part")
     }
 
-    /// The ways around are short here, so that beliefs are not exact; chains that took a few steps see how far they are off.
+    /// The ways around are short here, so that beliefs are not exact; chains that took a few steps
+    /// see how far they are off.
     #[test]
     fn chains_find_beliefs_as_far_off_as_they_are() {
         let (mut parts, mut found, mut true_ones) = (0, 0.0, 0.0);
@@ -428,7 +467,10 @@ mod tests {
             let people = part.evidence.people();
             let Some(exact) = count(&part, 1 << 22) else { continue };
             parts += 1;
-            let exact = exact.people.iter().map(|n| Fraction::new(n.clone(), exact.worlds.clone()).to_f64());
+            let exact = exact
+                .people
+                .iter()
+                .map(|n| Fraction::new(n.clone(), exact.worlds.clone()).to_f64());
             let beliefs = beliefs(&part.evidence, &|_| true).expect("they come to an end");
             let by_one: f64 = beliefs.iter().map(|b| b * (1.0 - b)).sum();
             let square = exact.zip(&beliefs).map(|(e, b)| (e - b).powi(2)).sum::<f64>() / by_one;
@@ -436,9 +478,10 @@ mod tests {
             let draw = |stream: u64| {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 rng.set_stream(stream);
-                let world = start::find(&roster, &mut rng, 100_000 * people, &|_| true).expect("a world");
+                let world =
+                    start::find(&roster, &mut rng, 100_000 * people, &|_| true).expect("a world");
                 let mut chain = Chain::new(world, rng);
-                chain.tune(200 * people);
+                chain.tune(200 * people, &|_| true);
                 chain.draw(4 * people, &|_| true).expect("nobody stops it")
             };
             let told = off(&(0..4).map(draw).collect::<Vec<_>>(), &beliefs, &part.evidence);
@@ -457,8 +500,10 @@ mod tests {
         let known = Known { kinds: vec![0], values: vec![1, 2], low: 0, high: 0 };
         let told = furthest(&evidence.clone().knowing(&[known])).expect("worlds");
         assert!(told < 1e-9, "{told}");
-        // Of two people of one kind at least one: a way around through the group, but one that it sees at once.
-        let evidence = Evidence::new(&groups, [(2, vec![Located::at(0)]), (4, vec![Located::at(0)])]);
+        // Of two people of one kind at least one: a way around through the group, but one that it
+        // sees at once.
+        let evidence =
+            Evidence::new(&groups, [(2, vec![Located::at(0)]), (4, vec![Located::at(0)])]);
         let known = Known { kinds: vec![0], values: vec![1], low: 1, high: 2 };
         let told = furthest(&evidence.knowing(&[known])).expect("worlds");
         assert!(told < 0.2, "{told}");
@@ -467,9 +512,11 @@ mod tests {
     #[test]
     fn groups_with_too_much_to_count_are_left_alone() {
         let histogram: Vec<(u32, u64)> = (0..30).map(|v| (v, 3)).collect();
-        let evidence = Evidence::new(&[vec![histogram]], (0..90).map(|_| (1, vec![Located::at(0)])));
+        let evidence =
+            Evidence::new(&[vec![histogram]], (0..90).map(|_| (1, vec![Located::at(0)])));
         assert_eq!(beliefs(&evidence, &|_| true), None);
-        let evidence = Evidence::new(&[vec![vec![(0, 1), (1, 1)]]], (0..2).map(|_| (1, vec![Located::at(0)])));
+        let evidence =
+            Evidence::new(&[vec![vec![(0, 1), (1, 1)]]], (0..2).map(|_| (1, vec![Located::at(0)])));
         assert_eq!(beliefs(&evidence, &|_| false), None, "stopped");
     }
 }

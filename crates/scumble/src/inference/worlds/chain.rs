@@ -1,18 +1,22 @@
 //! Worlds one after another, by way of drafts in which a few counts are wrong.
 //!
-//! Where groups cross, two worlds may differ only in many people at once, so that nobody can be redrawn alone. Two kinds of
-//! moves get from one world to another, and both leave all worlds equally likely.
+//! Where groups cross, two worlds may differ only in many people at once, so that nobody can be
+//! redrawn alone. Two kinds of moves get from one world to another, and both leave all worlds
+//! equally likely.
 //!
-//! - A **swap** changes two values along a closed walk. Somebody with an a gets a b, so that her groups have a b too many
-//!   and an a too few; in one of them somebody else with a b gets an a, which moves the mistake to her other group; and so
-//!   on until it arrives where the other one was left. All steps of the walk are as likely as their reverse, and as many
-//!   walks begin in every world, so that a closed walk is as likely as its reverse. Swaps are quick, and do not reach every
-//!   world: with three values and more there are worlds between which no two of them can be exchanged.
-//! - An **excursion** lets mistakes also split into others that meet again. A draft is as likely as its weight, which falls by
-//!   the same factor for each count that is wrong by one. Somebody who could put something right is chosen, and another
-//!   outcome for her by the weights of what would be; whether it is taken depends on how likely the reverse is to be chosen
-//!   (Metropolis and Hastings). Every draft can be reached from every other, and so can every world. Only worlds are counted,
-//!   and they all have the same weight.
+//! - A **swap** changes two values along a closed walk. Somebody with an a gets a b, so that her
+//!   groups have a b too many and an a too few; in one of them somebody else with a b gets an a,
+//!   which moves the mistake to her other group; and so on until it arrives where the other one was
+//!   left. All steps of the walk are as likely as their reverse, and as many walks begin in every
+//!   world, so that a closed walk is as likely as its reverse. Swaps are quick, and do not reach
+//!   every world: with three values and more there are worlds between which no two of them can be
+//!   exchanged.
+//! - An **excursion** lets mistakes also split into others that meet again. A draft is as likely as
+//!   its weight, which falls by the same factor for each count that is wrong by one. Somebody who
+//!   could put something right is chosen, and another outcome for her by the weights of what would
+//!   be; whether it is taken depends on how likely the reverse is to be chosen (Metropolis and
+//!   Hastings). Every draft can be reached from every other, and so can every world. Only worlds
+//!   are counted, and they all have the same weight.
 
 use super::draft::{Draft, Mender};
 use super::tally::{BATCHES, Tally};
@@ -22,12 +26,13 @@ use rand_chacha::ChaCha8Rng;
 /// The most steps of a swap for each person; longer ones are given up, as their reverses are.
 const LONGEST: u64 = 16;
 
-/// One of so many times, anybody is redrawn instead of somebody who could put something right. Without it what is put right
-/// in one place while something else is wrong could not become wrong again, and steps must be as possible as their reverse.
+/// One of so many times, anybody is redrawn instead of somebody who could put something right.
+/// Without it what is put right in one place while something else is wrong could not become wrong
+/// again, and steps must be as possible as their reverse.
 const ANYBODY: u32 = 16;
 
-/// How much should be wrong on average, beside what a single step makes wrong: little enough to come back to a world often,
-/// enough to go far.
+/// How much should be wrong on average, beside what a single step makes wrong: little enough to
+/// come back to a world often, enough to go far.
 const WRONG: f64 = 1.25;
 
 /// Steps from one world to the next, on average of a batch, that are too many.
@@ -68,7 +73,18 @@ impl<'a> Chain<'a> {
         let (touched, wrong, weight, next) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         // So steep that hardly anything is ever wrong.
         let weights = Weights::new((1.0 + world.roster.all_outcomes() as f64).ln());
-        Chain { draft: world, rng, weights, swaps: 0.5, touched, is_touched, steps: 0, wrong, weight, next }
+        Chain {
+            draft: world,
+            rng,
+            weights,
+            swaps: 0.5,
+            touched,
+            is_touched,
+            steps: 0,
+            wrong,
+            weight,
+            next,
+        }
     }
 
     /// Steps that it took.
@@ -76,10 +92,10 @@ impl<'a> Chain<'a> {
         self.steps
     }
 
-    /// Finds out, in about so many steps, with which weight the drafts are as wrong as they should be, and how often to swap
-    /// so that swaps take as many steps as excursions.
-    pub(super) fn tune(&mut self, steps: u64) {
-        self.tune_weight(steps);
+    /// Finds out, in about so many steps, with which weight the drafts are as wrong as they should
+    /// be, and how often to swap so that swaps take as many steps as excursions.
+    pub(super) fn tune(&mut self, steps: u64, go_on: &dyn Fn(u64) -> bool) {
+        self.tune_weight(steps, go_on);
         let before = self.steps;
         (0..MOVES).for_each(|_| self.swap());
         let swaps = self.steps - before;
@@ -92,14 +108,17 @@ impl<'a> Chain<'a> {
         self.swaps = excursions as f64 / (swaps + excursions) as f64;
     }
 
-    /// It comes from the side on which hardly anything is wrong, and begins each trial with a world: where much is wrong, a
-    /// weight that falls too steeply keeps it so.
-    fn tune_weight(&mut self, steps: u64) {
+    /// It comes from the side on which hardly anything is wrong, and begins each trial with a
+    /// world: where much is wrong, a weight that falls too steeply keeps it so.
+    fn tune_weight(&mut self, steps: u64, go_on: &dyn Fn(u64) -> bool) {
         let aim = WRONG * self.draft.roster.breadth as f64;
         let steps = (steps / TRIALS).max(64);
         while self.weights.slope > FLATTEST {
             let mut wrong = 0.0;
-            for _ in 0..steps {
+            for step in 0..steps {
+                if step.is_multiple_of(0x10000) && !go_on(0) {
+                    return;
+                }
                 self.step();
                 wrong += f64::from(self.draft.wrong);
                 if self.draft.is_world() {
@@ -127,7 +146,8 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Visits worlds for all batches, so many for each. `None` if `go_on` says so: it is told of every so many steps.
+    /// Visits worlds for all batches, so many for each. `None` if `go_on` says so: it is told of
+    /// every so many steps.
     pub(super) fn draw(&mut self, visits: u64, go_on: &dyn Fn(u64) -> bool) -> Option<Tally> {
         let mut tally = Tally::new(self.draft.roster, &self.draft.outcome);
         while tally.batches() < BATCHES {
@@ -139,7 +159,8 @@ impl<'a> Chain<'a> {
             if in_time {
                 tally.close_batch();
             } else {
-                // It takes too long from one world to the next: a little less should be wrong, and all from the beginning.
+                // It takes too long from one world to the next: a little less should be wrong, and
+                // all from the beginning.
                 self.go_back();
                 self.weights = Weights::new(self.weights.slope * 1.03);
                 tally = Tally::new(self.draft.roster, &self.draft.outcome);
@@ -148,7 +169,8 @@ impl<'a> Chain<'a> {
         Some(tally)
     }
 
-    /// Moves to a world, the same or another, and counts it; answers whether it came there within so many steps.
+    /// Moves to a world, the same or another, and counts it; answers whether it came there within
+    /// so many steps.
     fn visit(&mut self, limit: u64, tally: &mut Tally) -> bool {
         if self.rng.random::<f64>() < self.swaps {
             self.swap();
@@ -174,7 +196,8 @@ impl<'a> Chain<'a> {
     fn swap(&mut self) {
         self.steps += 1;
         let person = self.rng.random_range(0..self.draft.roster.people() as u32);
-        // Every outcome of everybody is as likely; those that somebody does not have stand for a swap that does nothing.
+        // Every outcome of everybody is as likely; those that somebody does not have stand for a
+        // swap that does nothing.
         let outcomes = self.draft.roster.outcomes(person);
         let outcome = outcomes.start + self.rng.random_range(0..self.draft.roster.most_outcomes);
         if !outcomes.contains(&outcome) {
@@ -190,7 +213,8 @@ impl<'a> Chain<'a> {
         for _ in 0..LONGEST * self.draft.roster.people() as u64 {
             self.steps += 1;
             self.draft.menders(mistake, &mut self.next);
-            let Mender { person, outcome, instead } = self.next[self.rng.random_range(0..self.next.len())];
+            let Mender { person, outcome, instead } =
+                self.next[self.rng.random_range(0..self.next.len())];
             mistake = instead;
             self.touch(person);
             self.draft.change(person, outcome);
@@ -211,8 +235,8 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Chooses somebody and another outcome for her, by the weights of what would be; and goes there as often as makes the
-    /// step as frequent as its reverse.
+    /// Chooses somebody and another outcome for her, by the weights of what would be; and goes
+    /// there as often as makes the step as frequent as its reverse.
     fn step(&mut self) {
         self.steps += 1;
         let person = self.choose();
@@ -223,7 +247,9 @@ impl<'a> Chain<'a> {
         let least = self.wrong.iter().copied().min().unwrap_or(0);
         self.weight.clear();
         self.weight.extend(self.wrong.iter().map(|&wrong| self.weights.of(wrong - least)));
-        let without = |i: u32| -> f64 { (first..).zip(&self.weight).filter(|(o, _)| *o != i).map(|(_, w)| w).sum() };
+        let without = |i: u32| -> f64 {
+            (first..).zip(&self.weight).filter(|(o, _)| *o != i).map(|(_, w)| w).sum()
+        };
         let others = without(old);
         let mut at = self.rng.random::<f64>() * others;
         let mut new = old;

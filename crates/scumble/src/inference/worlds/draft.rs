@@ -1,4 +1,5 @@
-//! An outcome for everybody, right or not: what the counts are off by, and who could put them right.
+//! An outcome for everybody, right or not: what the counts are off by, and who could put them
+//! right.
 
 use super::graph::Graph;
 use crate::inference::Evidence;
@@ -19,7 +20,8 @@ pub(super) struct Roster {
     /// Per kind: where its facts are in `facts`.
     fact_ends: Vec<u32>,
     facts: Vec<u32>,
-    /// The most facts that change when somebody gets another outcome, and the most outcomes that somebody may have.
+    /// The most facts that change when somebody gets another outcome, and the most outcomes that
+    /// somebody may have.
     pub(super) breadth: usize,
     pub(super) most_outcomes: u32,
 }
@@ -58,7 +60,9 @@ impl Roster {
             let mut most = [0; 2];
             for outcome in evidence.outcomes_of(number) {
                 let counted = evidence.facts_of(outcome);
-                roster.counted.extend(counted.iter().map(|&fact| Counted { fact, slot: slot_of[fact as usize] }));
+                roster.counted.extend(
+                    counted.iter().map(|&fact| Counted { fact, slot: slot_of[fact as usize] }),
+                );
                 roster.ends.push(roster.counted.len() as u32);
                 most = [most[0].max(counted.len()), most[1].max(most[0].min(counted.len()))];
             }
@@ -171,7 +175,8 @@ pub(super) struct Draft<'a> {
     pub(super) roster: &'a Roster,
     /// Per person: the outcome.
     pub(super) outcome: Vec<u32>,
-    /// Per fact. What follows from it is behind while somebody's outcome is being [tried](Draft::attempt).
+    /// Per fact. What follows from it is behind while somebody's outcome is being
+    /// [tried](Draft::attempt).
     standing: Vec<Standing>,
     /// Per fact: first those whom it counts, then the others whom it may count.
     members: Vec<Member>,
@@ -191,7 +196,11 @@ impl<'a> Draft<'a> {
         let mut draft = Draft {
             roster,
             outcome,
-            standing: roster.bounds.iter().map(|&(low, high)| Standing { count: 0, low, high }).collect(),
+            standing: roster
+                .bounds
+                .iter()
+                .map(|&(low, high)| Standing { count: 0, low, high })
+                .collect(),
             members: vec![Member::default(); roster.first_member[facts] as usize],
             place: vec![0; roster.first_member[facts] as usize],
             wrong: 0,
@@ -254,7 +263,11 @@ impl<'a> Draft<'a> {
         }
         wrong.clear();
         for outcome in roster.outcomes(person) {
-            let worse: i32 = roster.counted(outcome).iter().map(|c| self.standing[c.fact as usize].worse()).sum();
+            let worse: i32 = roster
+                .counted(outcome)
+                .iter()
+                .map(|c| self.standing[c.fact as usize].worse())
+                .sum();
             wrong.push(without.wrapping_add_signed(worse));
         }
         now.iter().for_each(|counted| self.standing[counted.fact as usize].count += 1);
@@ -266,10 +279,11 @@ impl<'a> Draft<'a> {
         self.keep(attempt);
     }
 
-    /// Gives somebody another outcome as far as counts go, to be [kept](Draft::keep) or [taken back](Draft::take_back) before
-    /// anything else is done.
+    /// Gives somebody another outcome as far as counts go, to be [kept](Draft::keep) or [taken
+    /// back](Draft::take_back) before anything else is done.
     pub(super) fn attempt(&mut self, person: u32, outcome: u32) -> Attempt {
-        let mut attempt = Attempt { person, outcome, many: self.many.list.len(), few: self.few.list.len() };
+        let mut attempt =
+            Attempt { person, outcome, many: self.many.list.len(), few: self.few.list.len() };
         for counted in self.roster.counted(self.outcome[person as usize]) {
             let standing = &mut self.standing[counted.fact as usize];
             attempt.many -= usize::from(standing.is_many());
@@ -307,12 +321,18 @@ impl<'a> Draft<'a> {
     pub(super) fn keep(&mut self, attempt: Attempt) {
         let roster = self.roster;
         let first_place = roster.first_place[attempt.person as usize];
-        let before = roster.counted(std::mem::replace(&mut self.outcome[attempt.person as usize], attempt.outcome));
+        let before = roster.counted(std::mem::replace(
+            &mut self.outcome[attempt.person as usize],
+            attempt.outcome,
+        ));
         let now = roster.counted(attempt.outcome);
         let among = |some: &[Counted], fact: u32| some.iter().any(|c| c.fact == fact);
         for &Counted { fact, slot } in before {
             if !among(now, fact) {
-                self.swap(first_place + slot, roster.first_member[fact as usize] + self.standing[fact as usize].count);
+                self.swap(
+                    first_place + slot,
+                    roster.first_member[fact as usize] + self.standing[fact as usize].count,
+                );
                 self.file(fact);
             }
         }
@@ -327,19 +347,26 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// What another outcome of somebody would make wrong, if two facts count hers and two others that one.
+    /// What another outcome of somebody would make wrong, if two facts count hers and two others
+    /// that one.
     pub(super) fn mistakes(&self, person: u32, outcome: u32) -> Option<[Mistake; 2]> {
-        let (before, now) = (self.roster.counted(self.outcome[person as usize]), self.roster.counted(outcome));
+        let (before, now) =
+            (self.roster.counted(self.outcome[person as usize]), self.roster.counted(outcome));
         let ([b0, b1], [n0, n1]) = (before, now) else { return None };
-        let apart = b0.fact != n0.fact && b0.fact != n1.fact && b1.fact != n0.fact && b1.fact != n1.fact;
-        apart.then_some([Mistake { many: n0.fact, few: b0.fact }, Mistake { many: n1.fact, few: b1.fact }])
+        let apart =
+            b0.fact != n0.fact && b0.fact != n1.fact && b1.fact != n0.fact && b1.fact != n1.fact;
+        apart.then_some([
+            Mistake { many: n0.fact, few: b0.fact },
+            Mistake { many: n1.fact, few: b1.fact },
+        ])
     }
 
     /// Who could mend a mistake so that one other is made instead. Whoever made it can.
     pub(super) fn menders(&self, mistake: Mistake, menders: &mut Vec<Mender>) {
         menders.clear();
         let first = self.roster.members(mistake.many).start;
-        for &Member { person, .. } in &self.members[first..first + self.standing[mistake.many as usize].count as usize]
+        for &Member { person, .. } in
+            &self.members[first..first + self.standing[mistake.many as usize].count as usize]
         {
             for outcome in self.roster.outcomes(person) {
                 let Some([a, b]) = self.mistakes(person, outcome) else { continue };
@@ -351,9 +378,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Somebody who could put something right: one whom a fact counts that counts too many, or could count that counts too
-    /// few. Nobody if nothing is wrong; `pick` chooses
-    /// one of so many.
+    /// Somebody who could put something right: one whom a fact counts that counts too many, or
+    /// could count that counts too few. Nobody if nothing is wrong; `pick` chooses one of so many.
     pub(super) fn suspect(&self, mut pick: impl FnMut(usize) -> usize) -> Option<u32> {
         let (many, few) = (self.many.list.len(), self.few.list.len());
         let at = (many + few > 0).then(|| pick(MANY * many + few))?;
@@ -369,7 +395,12 @@ impl<'a> Draft<'a> {
 
     /// How likely somebody is to be the [suspect](Draft::suspect).
     pub(super) fn suspicion(&self, person: u32) -> f64 {
-        self.suspicion_of(person, self.outcome[person as usize], self.many.list.len(), self.few.list.len())
+        self.suspicion_of(
+            person,
+            self.outcome[person as usize],
+            self.many.list.len(),
+            self.few.list.len(),
+        )
     }
 
     /// How likely she is to be the suspect once this is kept.
@@ -408,8 +439,9 @@ pub(super) struct Attempt {
     few: usize,
 }
 
-/// How much more often somebody is looked for where too many are counted than where too few are: in a group both go
-/// together, and there are fewer people of whom it is one too many than who could be one more.
+/// How much more often somebody is looked for where too many are counted than where too few are: in
+/// a group both go together, and there are fewer people of whom it is one too many than who could
+/// be one more.
 const MANY: usize = 8;
 
 /// A set of facts.

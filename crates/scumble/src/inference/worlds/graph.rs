@@ -69,11 +69,12 @@ impl Graph {
         self.kinds.of(fact)
     }
 
-    /// The kinds in an order in which few facts are open at once: begun and not yet complete. `None` if more than `width`
-    /// would be.
+    /// The kinds in an order in which few facts are open at once: begun and not yet complete.
+    /// `None` if more than `width` would be.
     pub(super) fn order(&self, width: usize) -> Option<Vec<u32>> {
         let n = self.facts.ends.len();
-        let mut left: Vec<u32> = (0..self.kinds.ends.len() as u32).map(|f| self.kinds(f).len() as u32).collect();
+        let mut left: Vec<u32> =
+            (0..self.kinds.ends.len() as u32).map(|f| self.kinds(f).len() as u32).collect();
         let mut is_open = vec![false; left.len()];
         let (mut open, mut order) = (0, Vec::with_capacity(n));
         // Neighbours of those that are placed; a kind is placed, or a neighbour, or neither.
@@ -84,7 +85,9 @@ impl Graph {
         while order.len() < n {
             let cost = |k: u32| {
                 let facts = self.facts(k).iter();
-                facts.map(|&f| i32::from(!is_open[f as usize]) - i32::from(left[f as usize] == 1)).sum::<i32>()
+                facts
+                    .map(|&f| i32::from(!is_open[f as usize]) - i32::from(left[f as usize] == 1))
+                    .sum::<i32>()
             };
             let kind = match (0..near.len()).min_by_key(|&i| (cost(near[i]), near[i])) {
                 Some(best) => near.swap_remove(best),

@@ -1,4 +1,5 @@
-//! All worlds of a small part at once: one kind after another, with the counts of the open facts as the state.
+//! All worlds of a small part at once: one kind after another, with the counts of the open facts as
+//! the state.
 
 use super::graph::Graph;
 use crate::inference::{Evidence, Fact};
@@ -7,8 +8,9 @@ use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
 use std::ops::{Range, RangeInclusive};
 
-/// Every way to a world. Layers of states, from one state before the first step to one after the last; every path is a
-/// world of kinds, and stands for as many worlds of people as the product of its edges' ways.
+/// Every way to a world. Layers of states, from one state before the first step to one after the
+/// last; every path is a world of kinds, and stands for as many worlds of people as the product of
+/// its edges' ways.
 #[derive(Default)]
 pub(super) struct Programme {
     steps: Vec<Step>,
@@ -56,8 +58,14 @@ impl Ways {
 }
 
 impl Programme {
-    /// All worlds, taking the kinds in this order; `None` if there would be more than `limit` states and edges.
-    pub(super) fn new(evidence: &Evidence, graph: &Graph, order: &[u32], limit: usize) -> Option<Programme> {
+    /// All worlds, taking the kinds in this order; `None` if there would be more than `limit`
+    /// states and edges.
+    pub(super) fn new(
+        evidence: &Evidence,
+        graph: &Graph,
+        order: &[u32],
+        limit: usize,
+    ) -> Option<Programme> {
         let mut unfolding = Unfolding::new(evidence, graph, limit)?;
         order.iter().try_for_each(|&kind| unfolding.take(kind))?;
         Some(unfolding.programme)
@@ -80,7 +88,12 @@ impl Programme {
     }
 
     /// For every outcome the number of people who have it, over all worlds.
-    pub(super) fn people(&self, ahead: &[Vec<UBig>], outcomes: usize, ways: &mut Ways) -> Vec<UBig> {
+    pub(super) fn people(
+        &self,
+        ahead: &[Vec<UBig>],
+        outcomes: usize,
+        ways: &mut Ways,
+    ) -> Vec<UBig> {
         let mut people = vec![UBig::ZERO; outcomes];
         let mut behind = vec![UBig::ONE];
         for (step, next) in self.steps.iter().zip(&ahead[1..]) {
@@ -101,7 +114,8 @@ impl Programme {
 /// A count that can no longer break its fact.
 const FREE: u32 = u32::MAX;
 
-/// The programme while it grows. A state is a row: the people left of the kind at hand, and the count of each open fact.
+/// The programme while it grows. A state is a row: the people left of the kind at hand, and the
+/// count of each open fact.
 struct Unfolding<'a> {
     evidence: &'a Evidence,
     graph: &'a Graph,
@@ -140,11 +154,22 @@ impl<'a> Unfolding<'a> {
         }
         let place = vec![0; to_come.len()];
         let (open, rows, programme) = (Vec::new(), vec![0], Programme::default());
-        Some(Unfolding { evidence, graph, limit, size: 1, to_come, open, place, rows, width: 1, programme })
+        Some(Unfolding {
+            evidence,
+            graph,
+            limit,
+            size: 1,
+            to_come,
+            open,
+            place,
+            rows,
+            width: 1,
+            programme,
+        })
     }
 
-    /// Deals outcomes to the people of a kind. One person gets any of them in one step; of several people so many get the
-    /// first, so many of the others the second, and so on.
+    /// Deals outcomes to the people of a kind. One person gets any of them in one step; of several
+    /// people so many get the first, so many of the others the second, and so on.
     fn take(&mut self, kind: u32) -> Option<()> {
         let people = self.evidence.kinds()[kind as usize].people;
         for &fact in self.graph.facts(kind) {
@@ -164,12 +189,19 @@ impl<'a> Unfolding<'a> {
         })
     }
 
-    /// One step: a number of people get one of the outcomes `now`; the outcomes `later` are for who is left. `all` are the
-    /// people of the kind if it is its first step.
-    fn step(&mut self, kind: u32, all: Option<u32>, now: Range<u32>, later: Range<u32>) -> Option<()> {
+    /// One step: a number of people get one of the outcomes `now`; the outcomes `later` are for who
+    /// is left. `all` are the people of the kind if it is its first step.
+    fn step(
+        &mut self,
+        kind: u32,
+        all: Option<u32>,
+        now: Range<u32>,
+        later: Range<u32>,
+    ) -> Option<()> {
         let width = self.open.len() + 1;
         let checks = self.checks(kind, &later);
-        let complete = |place: usize| checks.iter().any(|c| c.place == place && c.to_come == 0 && !c.left);
+        let complete =
+            |place: usize| checks.iter().any(|c| c.place == place && c.to_come == 0 && !c.left);
         let kept: Vec<usize> = (0..width).filter(|&place| !complete(place)).collect();
         let mut next = Rows { width: kept.len(), rows: Vec::new(), known: HashTable::new() };
         let mut edges = Vec::new();
@@ -206,7 +238,8 @@ impl<'a> Unfolding<'a> {
         Some(())
     }
 
-    /// Where as many people are chosen in every world, the ways to choose them, which may be astronomically many, cancel.
+    /// Where as many people are chosen in every world, the ways to choose them, which may be
+    /// astronomically many, cancel.
     fn take_out_common(&mut self, edges: &mut [Edge]) {
         let Some(&Edge { n, left, .. }) = edges.first() else { return };
         if n < left && edges.iter().all(|e| e.n == n && e.left == left) {
@@ -222,12 +255,19 @@ impl<'a> Unfolding<'a> {
         let check = |&fact: &u32| {
             let Fact { low, high, .. } = self.evidence.facts()[fact as usize];
             let left = later.clone().any(|o| self.evidence.facts_of(o).contains(&fact));
-            Check { place: self.place[fact as usize] as usize, low, high, to_come: self.to_come[fact as usize], left }
+            Check {
+                place: self.place[fact as usize] as usize,
+                low,
+                high,
+                to_come: self.to_come[fact as usize],
+                left,
+            }
         };
         open.map(check).collect()
     }
 
-    /// How many people may get an outcome: all who are left if it is the last, otherwise as many as its facts allow.
+    /// How many people may get an outcome: all who are left if it is the last, otherwise as many as
+    /// its facts allow.
     fn range(&self, outcome: u32, row: &[u32], last: bool) -> RangeInclusive<u32> {
         let left = row[0];
         if last {
@@ -242,15 +282,16 @@ impl<'a> Unfolding<'a> {
     }
 }
 
-/// Whether every fact can still be met; marks the counts that can no longer break theirs, so that states do not differ in
-/// what does not matter.
+/// Whether every fact can still be met; marks the counts that can no longer break theirs, so that
+/// states do not differ in what does not matter.
 fn settle(row: &mut [u32], checks: &[Check]) -> bool {
     for check in checks {
         let count = row[check.place];
         if count == FREE {
             continue;
         }
-        let most = u64::from(count) + check.to_come + if check.left { u64::from(row[0]) } else { 0 };
+        let most =
+            u64::from(count) + check.to_come + if check.left { u64::from(row[0]) } else { 0 };
         if u64::from(count) > check.high || most < check.low {
             return false;
         }
@@ -280,14 +321,16 @@ impl Rows {
         let (rows, row) = self.rows.split_at(start);
         let hash = |row: &[u32]| foldhash::fast::FixedState::with_seed(0x5c).hash_one(row);
         let at = |number: u32| number as usize * self.width;
-        let found = self.known.find(hash(row), |&number| &rows[at(number)..at(number) + self.width] == row);
+        let found =
+            self.known.find(hash(row), |&number| &rows[at(number)..at(number) + self.width] == row);
         if let Some(&number) = found {
             self.rows.truncate(start);
             return number;
         }
         let number = self.known.len() as u32;
         let all = &self.rows;
-        self.known.insert_unique(hash(&all[start..]), number, |&n| hash(&all[at(n)..at(n) + self.width]));
+        self.known
+            .insert_unique(hash(&all[start..]), number, |&n| hash(&all[at(n)..at(n) + self.width]));
         number
     }
 }

@@ -1,4 +1,5 @@
-//! A first world: from a draft at random, somebody who could put something right is redrawn, until everything is right.
+//! A first world: from a draft at random, somebody who could put something right is redrawn, until
+//! everything is right.
 
 use super::draft::{Draft, Roster};
 use rand::RngExt;
@@ -7,24 +8,27 @@ use rand_chacha::ChaCha8Rng;
 /// Steps of the first round for each person; every round has twice as many.
 const STEPS: u64 = 500;
 
-/// How likely a step that makes one more count wrong is, beside one that does not, at the beginning of a round and at its
-/// end.
+/// How likely a step that makes one more count wrong is, beside one that does not, at the beginning
+/// of a round and at its end.
 ///
-/// Between two releases, what is wrong stands for a value that one group has too often and another that it has too rarely.
-/// Putting it right there moves it to another group and never changes these values; only a step that makes more wrong splits
-/// it into two that can meet others. So such steps are needed, and must become rare.
+/// Between two releases, what is wrong stands for a value that one group has too often and another
+/// that it has too rarely. Putting it right there moves it to another group and never changes these
+/// values; only a step that makes more wrong splits it into two that can meet others. So such steps
+/// are needed, and must become rare.
 const WORSE: (f64, f64) = (0.3, 0.01);
 
 /// Looks for a world, with at most so many steps, as long as `go_on` says so.
 ///
-/// It begins with any outcome of everybody, rare ones as often as likely ones, so that chains start far from each other.
+/// It begins with any outcome of everybody, rare ones as often as likely ones, so that chains start
+/// far from each other.
 pub(super) fn find<'a>(
     roster: &'a Roster,
     rng: &mut ChaCha8Rng,
     budget: u64,
     go_on: &dyn Fn(u64) -> bool,
 ) -> Option<Draft<'a>> {
-    let outcomes = (0..roster.people() as u32).map(|person| rng.random_range(roster.outcomes(person)));
+    let outcomes =
+        (0..roster.people() as u32).map(|person| rng.random_range(roster.outcomes(person)));
     let mut draft = Draft::new(roster, outcomes.collect());
     let (mut steps, mut left) = (STEPS * roster.people() as u64, budget);
     while left > 0 {
@@ -38,8 +42,14 @@ pub(super) fn find<'a>(
     None
 }
 
-/// Goes so many steps, of which ever fewer make more wrong; answers whether it has become a world. `None` if it was stopped.
-fn cool(draft: &mut Draft<'_>, steps: u64, rng: &mut ChaCha8Rng, go_on: &dyn Fn(u64) -> bool) -> Option<bool> {
+/// Goes so many steps, of which ever fewer make more wrong; answers whether it has become a world.
+/// `None` if it was stopped.
+fn cool(
+    draft: &mut Draft<'_>,
+    steps: u64,
+    rng: &mut ChaCha8Rng,
+    go_on: &dyn Fn(u64) -> bool,
+) -> Option<bool> {
     let (first, last) = WORSE;
     let (mut wrong, mut weights) = (Vec::new(), Vec::new());
     let mut worse = first;

@@ -9,11 +9,13 @@ pub(super) const BATCHES: u64 = 16;
 /// Batches that make a longer one.
 const LONGER: u32 = 4;
 
-/// What one chain saw: how many people had each outcome, on average over the worlds that it visited.
+/// What one chain saw: how many people had each outcome, on average over the worlds that it
+/// visited.
 pub(super) struct Tally {
     /// Worlds of the batch at hand.
     now: u64,
-    /// People with each outcome, since which world, and the sum over the worlds of the batch before that.
+    /// People with each outcome, since which world, and the sum over the worlds of the batch before
+    /// that.
     people: Vec<u32>,
     since: Vec<u64>,
     sum: Vec<u64>,
@@ -111,7 +113,8 @@ pub(super) struct Estimate {
     pub(super) share: f64,
     pub(super) error: f64,
     pub(super) r_hat: f64,
-    /// As many independent worlds would give an estimate of the same error; 0 if all that were drawn are alike.
+    /// As many independent worlds would give an estimate of the same error; 0 if all that were
+    /// drawn are alike.
     pub(super) effective: f64,
 }
 
@@ -122,9 +125,10 @@ impl Estimate {
     }
 }
 
-/// The variances of means of ever longer stretches all estimate the error, the longer the less they suffer from draws that
-/// depend on each other, and the more from chance. The larger one of the shortest two is believed unless a longer one is
-/// larger than chance makes it but once in ten thousand: these are the χ² quantiles, divided by their degrees of freedom.
+/// The variances of means of ever longer stretches all estimate the error, the longer the less they
+/// suffer from draws that depend on each other, and the more from chance. The larger one of the
+/// shortest two is believed unless a longer one is larger than chance makes it but once in ten
+/// thousand: these are the χ² quantiles, divided by their degrees of freedom.
 const QUANTILES: [(f64, f64); 2] = [(7.0, 29.878 / 7.0), (3.0, 21.108 / 3.0)];
 
 /// What was estimated of a part.
@@ -132,7 +136,8 @@ pub(super) struct Drawn {
     pub(super) estimates: Vec<Estimate>,
     /// Worlds that were visited.
     pub(super) worlds: u64,
-    /// As how many independent worlds they are worth, for the outcome for which they are worth least.
+    /// As how many independent worlds they are worth, for the outcome for which they are worth
+    /// least.
     pub(super) effective: f64,
     /// What [beliefs](super::beliefs) say instead, if chains find them good.
     pub(super) believed: Option<Vec<Estimate>>,
@@ -145,8 +150,9 @@ const R_HAT: f64 = 1.05;
 /// Fewer people are not enough to compare beliefs with chains on average.
 const COMPARED: u64 = 100;
 
-/// Shares nearer to 0 or 1 say little about how many worlds are independent. As many are taken for independent as the other
-/// shares of the same person tell of, and no more than all but one in so many shares of the part.
+/// Shares nearer to 0 or 1 say little about how many worlds are independent. As many are taken for
+/// independent as the other shares of the same person tell of, and no more than all but one in so
+/// many shares of the part.
 const RARE: f64 = 0.01;
 const SLOWEST: usize = 20;
 
@@ -165,17 +171,20 @@ impl Drawn {
             effective.sort_unstable_by(f64::total_cmp);
             effective
         };
-        let frequent = [RARE, 0.0].map(frequent).into_iter().find(|f| !f.is_empty()).unwrap_or(vec![0.0]);
+        let frequent =
+            [RARE, 0.0].map(frequent).into_iter().find(|f| !f.is_empty()).unwrap_or(vec![0.0]);
         let (least, most_have) = (frequent[0], frequent[frequent.len() / SLOWEST]);
         let worlds = chains.iter().map(|c| c.worlds).sum();
         let mut drawn = Drawn { estimates, worlds, effective: least, believed: None };
         for kind in 0..evidence.kinds().len() as u32 {
-            let outcomes = evidence.outcomes_of(kind).start as usize..evidence.outcomes_of(kind).end as usize;
+            let outcomes =
+                evidence.outcomes_of(kind).start as usize..evidence.outcomes_of(kind).end as usize;
             let estimates = &mut drawn.estimates[outcomes];
             let frequent = estimates.iter().filter(|e| e.rarity() > RARE).map(|e| e.effective);
             let effective = frequent.fold(most_have, f64::min);
             for estimate in estimates {
-                // It is expected less than once in so many worlds: that it came up, or did not, was chance.
+                // It is expected less than once in so many worlds: that it came up, or did not, was
+                // chance.
                 if estimate.rarity() * effective < 1.0 {
                     estimate.error = estimate.error.max(1.0 / (effective + 2.0));
                     estimate.effective = effective;
@@ -214,17 +223,21 @@ impl Drawn {
 
 /// How far chains find beliefs off: the mean square, beside that of a single world.
 ///
-/// Two chains that know nothing of each other err independently, so that what both find a belief off by, multiplied, is on
-/// average the square of what it is off by. The pair of chains that agrees most against the beliefs (or least, if that is
-/// more) decides: that is no less than what chance makes of chains that moved little, and what all chains have in common
-/// because they have not forgotten where they began counts against the beliefs, too.
+/// Two chains that know nothing of each other err independently, so that what both find a belief
+/// off by, multiplied, is on average the square of what it is off by. The pair of chains that
+/// agrees most against the beliefs (or least, if that is more) decides: that is no less than what
+/// chance makes of chains that moved little, and what all chains have in common because they have
+/// not forgotten where they began counts against the beliefs, too.
 pub(super) fn off(chains: &[Tally], beliefs: &[f64], evidence: &Evidence) -> f64 {
     let kind_of = evidence.kind_of();
     let people = |o: usize| f64::from(evidence.kinds()[kind_of[o] as usize].people);
     let by_one: f64 = beliefs.iter().enumerate().map(|(o, b)| people(o) * b * (1.0 - b)).sum();
     let off = |chain: &Tally, o: usize| chain.mean(o) / people(o) - beliefs[o];
-    let both = |a: &Tally, b: &Tally| (0..beliefs.len()).map(|o| people(o) * off(a, o) * off(b, o)).sum::<f64>();
-    let pairs = chains.iter().enumerate().flat_map(|(i, a)| chains[..i].iter().map(move |b| (a, b)));
+    let both = |a: &Tally, b: &Tally| {
+        (0..beliefs.len()).map(|o| people(o) * off(a, o) * off(b, o)).sum::<f64>()
+    };
+    let pairs =
+        chains.iter().enumerate().flat_map(|(i, a)| chains[..i].iter().map(move |b| (a, b)));
     let most = pairs.map(|(a, b)| both(a, b).abs()).fold(0.0, f64::max) / by_one.max(1.0);
     // Where nothing seems open, somebody might still be otherwise in a world that was not found.
     most.max(1.0 / (evidence.people() as f64 * chains.len() as f64))
@@ -263,7 +276,8 @@ fn estimate(chains: &[Tally], outcome: u32, people: u32) -> Estimate {
 /// Variances below this are rounding.
 const SAME: f64 = 1e-12;
 
-/// The sample variance of n numbers with this mean and sum of squares; rounding does not make it negative.
+/// The sample variance of n numbers with this mean and sum of squares; rounding does not make it
+/// negative.
 fn variance(n: f64, mean: f64, squares: f64) -> f64 {
     ((squares - mean * mean * n) / (n - 1.0)).max(0.0)
 }
