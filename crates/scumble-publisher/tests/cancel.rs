@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use scumble::attack::{Membership, on_releases};
-use scumble::failure::Failures;
+use scumble::failure::{Failure, Failures};
 use scumble::query::Query;
 use scumble_publisher::attack::AttackRequest;
 use scumble_publisher::check::CheckRequest;
