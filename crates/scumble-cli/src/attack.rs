@@ -7,7 +7,7 @@ use crate::{Answer, engine, to_json, watch};
 use scumble::attack::Membership;
 use scumble::failure::Failures;
 use scumble_publisher::answer::{
-    AttackOutcome, Attacked, Because, Believed, Claimed, Explained, Figure, Number, Person,
+    AttackOutcome, Attacked, Because, Believed, Better, Claimed, Explained, Figure, Number, Person,
     RegisterIs, Unit,
 };
 use scumble_publisher::attack::{AttackAnswer, AttackRequest, REGISTERS};
@@ -54,6 +54,10 @@ pub struct Adversary {
     /// Another seed for attacks that sample
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
+    /// How long `inference` or an explanation may take; then what was found out is told, and what
+    /// was not [default: 300]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: Option<u64>,
 }
 
 /// What is attacked, and what is wanted of it.
@@ -129,6 +133,7 @@ impl Adversary {
             reference: self.reference,
             allow_unknown: self.allow_unknown,
             seed: self.seed,
+            seconds: self.seconds,
             ..AttackRequest::default()
         }
     }
@@ -261,8 +266,7 @@ fn one(o: &AttackOutcome, attribute: &str) -> String {
         false => format!("{}: {attribute}, {releases}\n", o.attack),
     };
     text.push_str(&format!("  The adversary {}.\n\n", adversary(o)));
-    let row = |f: &Figure| vec![value(f), f.about.clone(), f.name.clone()];
-    text.push_str(&table(&o.figures.iter().map(row).collect::<Vec<_>>()));
+    text.push_str(&figures(&o.figures));
     for finding in &o.findings {
         text.push_str(&format!("\n  {finding}"));
     }
@@ -312,6 +316,18 @@ fn adversary(o: &AttackOutcome) -> String {
 /// A number as the fraction that it is.
 fn exact(n: &Number) -> &str {
     n.exact.as_deref().unwrap_or_default()
+}
+
+/// A table of figures. Lower is better unless it says otherwise.
+fn figures(all: &[Figure]) -> String {
+    let row = |f: &Figure| {
+        let better = match f.better {
+            Some(Better::Higher) => " (higher is better)",
+            Some(Better::Lower) | None => "",
+        };
+        vec![value(f), format!("{}{better}", f.about), f.name.clone()]
+    };
+    table(&all.iter().map(row).collect::<Vec<_>>())
 }
 
 fn value(f: &Figure) -> String {

@@ -158,7 +158,7 @@ fn refused(reasons: &[scumble_publisher::answer::Reason]) -> String {
     out
 }
 
-fn text(a: &PrivatelyAnswered) -> String {
+pub fn text(a: &PrivatelyAnswered) -> String {
     let mut out = String::new();
     if a.outcome == PrivateOutcome::Refused {
         return refused(&a.reasons) + &budgets(&a.budgets);

@@ -1,7 +1,7 @@
 //! `scumble ledger`: what was published.
 
 use crate::show::{counted, grouped, table, warnings};
-use crate::{Answer, LedgerArguments, to_json, watch};
+use crate::{Answer, LedgerArguments, dp, to_json, watch};
 use clap::Subcommand;
 use scumble::attack::Membership;
 use scumble::failure::Failures;
@@ -146,7 +146,14 @@ pub fn run(command: Command) -> Result<Answer, Failures> {
         }
         Command::Answer { entry, which } => {
             let json = publisher.paid_answer(&which.find()?, entry)?;
-            Ok(Answer { text: format!("{json:#}\n"), json, yes: true })
+            let text = match serde_json::from_value(json.clone()) {
+                Ok(answered) => dp::text(&answered),
+                // Kept by a version with other answers: what was paid for is told all the same.
+                Err(_) => {
+                    format!("An answer of another version of scumble, as JSON:\n\n{json:#}\n")
+                }
+            };
+            Ok(Answer { text, json, yes: true })
         }
         Command::Verify { head, which } => {
             let answer = publisher.verify_ledger(&which.find()?, head.as_deref())?;
@@ -329,8 +336,8 @@ fn shown(a: &ShownRelease) -> String {
                 v.releases.to_string(),
                 grouped(v.certain),
                 grouped(v.newly),
-                grouped(v.fewest),
-                format!("{:.4}", v.strongest),
+                v.fewest.map_or("nothing told".into(), grouped),
+                v.strongest.map_or("not looked at".into(), |belief| format!("{belief:.4}")),
             ]
         };
         let rows = std::iter::once(head.map(str::to_owned).to_vec()).chain(a.gate.iter().map(row));

@@ -7,6 +7,7 @@ mod engine;
 mod ledger;
 mod remedy;
 mod reproduce;
+mod semantics;
 mod show;
 mod taxonomy;
 mod terminal;
@@ -14,17 +15,17 @@ mod watch;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use scumble::catalogue;
 use scumble::failure::{Action, Failure, Failures, Remedy};
-use scumble::policy::Source;
+use scumble::policy::{Source, Sweep};
+use scumble::{catalogue, glossary};
+use scumble_publisher::answer::Failed;
 use scumble_publisher::answer::schema::{Schemas, schema};
-use scumble_publisher::answer::{Reason, VERSION};
 use scumble_publisher::check::CheckRequest;
 use scumble_publisher::inspect::InspectRequest;
 use scumble_publisher::observer::Observer;
-use scumble_publisher::policy_file::{PolicyFile, base_of};
+use scumble_publisher::policy_file::PolicyFile;
 use scumble_publisher::publish::compare::CompareRequest;
-use scumble_publisher::publish::{self, PublishRequest, Repair};
+use scumble_publisher::publish::{PublishRequest, Repair};
 use scumble_publisher::publisher::Publisher;
 use scumble_publisher::query;
 use scumble_publisher::table::columns::ReadOptions;
@@ -36,7 +37,8 @@ use std::time::Duration;
 /// Publish tables about people so that the people stay hidden and the data stay useful.
 ///
 /// Exit status: 0 published or kept, 1 refused or broken (an answer), 2 failed (an error; nothing
-/// was written).
+/// was written), 130 cancelled by Ctrl-C (nothing was written; what was complete before exits as it
+/// would have).
 #[derive(Parser)]
 #[command(name = "scumble", version, max_term_width = 100)]
 struct Arguments {
@@ -51,8 +53,7 @@ struct Arguments {
 enum Command {
     /// Profile a table: columns, likely roles, column sets that single people out
     Inspect {
-        /// CSV, Parquet or Arrow file, or a folder of them; or a database: `postgres://…`, or the
-        /// file of an SQLite one
+        #[arg(help = table_help())]
         data: PathBuf,
         #[command(flatten)]
         rows: RowsArguments,
@@ -65,6 +66,9 @@ enum Command {
         /// Show values of the data (they are personal data)
         #[arg(long)]
         show_values: bool,
+        /// The first line names the columns, although it looks like a record: years, say
+        #[arg(long)]
+        header: bool,
         #[command(flatten)]
         dialect: DialectArguments,
     },
@@ -112,8 +116,7 @@ enum Command {
     /// Say what a table or release satisfies: k, every ℓ, t, risks; and whether it keeps its
     /// promises
     Check {
-        /// A release's folder; a CSV, Parquet or Arrow file, or a folder of them; or a database, as
-        /// for `inspect`
+        #[arg(help = release_help())]
         data: PathBuf,
         #[command(flatten)]
         rows: RowsArguments,
@@ -178,6 +181,11 @@ enum Command {
         /// The loss in the picture
         #[arg(long, value_name = "NAME", default_value = "gcp")]
         metric: String,
+        /// Carry out the policies with each of these values of a key, as in `k=2,5,11,25`,
+        /// `gate.candidates=2,3`, `models.2.l=3` or `algorithm=mondrian,datafly`; several are
+        /// combined
+        #[arg(long, value_name = "KEY=VALUE,…")]
+        set: Vec<String>,
     },
     /// Estimate from a release how many records meet conditions; with `--dp`, ask the data under a
     /// privacy budget
@@ -232,6 +240,12 @@ enum Command {
     ///
     /// Exit status: 0 published, 1 refused by the budget.
     Synthesize(dp::SynthesizeArguments),
+    /// Tell what a price, or a mechanism on few data sets, means for an adversary's beliefs
+    ///
+    /// Plays the Bayesian games of Ganta, Kasiviswanathan and Smith: what somebody believes after
+    /// a transcript of the data, and of the data with a person's record replaced; how far the two
+    /// are apart; the smallest ε and δ; and what the theorems say of the price.
+    Semantics(semantics::Arguments),
     /// Run a scheduler or an executor, for tables that one machine cannot count
     Cluster {
         #[command(subcommand)]
@@ -242,11 +256,12 @@ enum Command {
         #[command(subcommand)]
         command: taxonomy::Command,
     },
-    /// Print the manual page of a model, algorithm, attack, metric or perturbation; without a name,
-    /// list them
+    /// Explain a word of the field, or print the manual page of a model, algorithm, attack, metric,
+    /// perturbation or mechanism; without a name, list them
     Explain {
-        /// For example `k-anonymity`
-        name: Option<String>,
+        /// For example `k-anonymity` or `"equivalence class"`
+        #[arg(num_args = 0..)]
+        name: Vec<String>,
     },
     /// Recompute the worked examples and experiments of the literature, and compare
     ///
@@ -281,9 +296,9 @@ pub struct LedgerArguments {
     /// The file of its key [default: `ledger.key` beside it]
     #[arg(long, value_name = "FILE")]
     key: Option<String>,
-    /// The file that remembers its last entry, so that a cut end is found [default: `ledger.head`
-    /// beside the key]
-    #[arg(long, value_name = "FILE")]
+    /// What remembers its last entry, so that a cut end is found: a file [default: `ledger.head`
+    /// beside the key], or the address of another PostgreSQL database
+    #[arg(long, value_name = "WHERE")]
     head_file: Option<String>,
 }
 
@@ -296,6 +311,23 @@ struct RowsArguments {
     /// A query, if the data are a database
     #[arg(long, value_name = "SQL")]
     query: Option<String>,
+}
+
+/// What names a table.
+fn table_help() -> String {
+    let titles = scumble_publisher::table::format::titles();
+    format!(
+        "{titles} file, or a folder of them; or a database: `postgres://…`, or the file of an \
+         SQLite one"
+    )
+}
+
+/// What names a table or a release.
+fn release_help() -> String {
+    let titles = scumble_publisher::table::format::titles();
+    format!(
+        "A release's folder; a {titles} file, or a folder of them; or a database, as for `inspect`"
+    )
 }
 
 /// How a CSV file is written, where detection is not wanted.
@@ -366,19 +398,19 @@ fn main() -> ExitCode {
             } else {
                 terminal::print(&answer.text)
             };
+            // Too late to be cancelled. The status is that of the answer: whoever takes 130 for
+            // "nothing was published" would be wrong about a release that is there and recorded.
+            if watch::interrupted() {
+                let complete = match answer.json["outcome"].as_str() {
+                    Some("published") => "the release is complete",
+                    _ => "the answer is complete",
+                };
+                eprintln!("interrupted too late: {complete}");
+            }
             match printed {
                 Err(e) => {
                     terminal::problems(&not_printed(&e, &answer.json));
                     ExitCode::from(2)
-                }
-                // Too late to be cancelled.
-                Ok(()) if watch::interrupted() => {
-                    let complete = match answer.json["outcome"].as_str() {
-                        Some("published") => "the release is complete",
-                        _ => "the answer is complete",
-                    };
-                    eprintln!("interrupted: {complete}");
-                    ExitCode::from(INTERRUPTED)
                 }
                 Ok(()) if answer.yes => ExitCode::SUCCESS,
                 Ok(()) => ExitCode::from(1),
@@ -430,8 +462,8 @@ fn usage(e: &clap::Error) -> Failure {
 
 /// The answer to a program when a command fails.
 fn failed(failures: &Failures) -> serde_json::Value {
-    let failures: Vec<Reason> = failures.0.iter().map(Reason::from).collect();
-    serde_json::json!({ "version": VERSION, "outcome": "failed", "failures": failures })
+    // What cannot be written is told on standard error in any case.
+    serde_json::to_value(Failed::from(failures)).unwrap_or_default()
 }
 
 /// The exit code of a command that was interrupted, as shells have it.
@@ -566,9 +598,18 @@ fn run(command: Command) -> Result<Answer, Failures> {
                 yes: answer.keeps != Some(false),
             })
         }
-        Command::Inspect { data, rows, draft, max_columns, show_values, dialect } => {
+        Command::Inspect { data, rows, draft, max_columns, show_values, header, dialect } => {
             let data = origin::named(&data, rows.table, rows.query)?;
-            inspect_command(&data, draft, max_columns, show_values, &dialect)
+            let read = dialect.options();
+            let request = InspectRequest {
+                read,
+                max_columns,
+                show_values,
+                header,
+                draft,
+                ..Default::default()
+            };
+            inspect_command(&data, &request)
         }
         Command::Attack(arguments) => attack::run(*arguments),
         Command::Why(arguments) => attack::why(*arguments),
@@ -576,9 +617,10 @@ fn run(command: Command) -> Result<Answer, Failures> {
             let answer = Publisher::default().estimate(&release, &column)?;
             Ok(Answer { text: show::estimated(&answer), json: to_json(&answer)?, yes: true })
         }
-        Command::Compare { policies, workload, queries, seed, picture, metric } => {
+        Command::Compare { policies, workload, queries, seed, picture, metric, set } => {
             let observer = watch::Terminal::new();
-            let request = CompareRequest { seed, workload, queries, metric, picture };
+            let set = Failures::all(set.iter().map(|text| Ok(Sweep::parse(text)?)))?;
+            let request = CompareRequest { seed, workload, queries, metric, picture, set };
             let files = policies.iter().map(|path| PolicyFile::read(path));
             let answer = Failures::all(files)
                 .and_then(|files| Publisher::observed_by(&observer).compare(&files, &request));
@@ -613,9 +655,10 @@ fn run(command: Command) -> Result<Answer, Failures> {
         }
         Command::Ledger { command } => ledger::run(command),
         Command::Synthesize(arguments) => dp::synthesize(arguments),
+        Command::Semantics(arguments) => semantics::run(arguments),
         Command::Cluster { command } => engine::run(command),
         Command::Taxonomy { command } => taxonomy::run(command),
-        Command::Explain { name } => explain(name.as_deref()),
+        Command::Explain { name } => explain(&name.join(" ")),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Schema { name: Some(name) } => {
             let json = (schema(&name)?.schema)().to_value();
@@ -633,29 +676,49 @@ fn run(command: Command) -> Result<Answer, Failures> {
     }
 }
 
-fn explain(name: Option<&str>) -> Result<Answer, Failures> {
-    let everything = catalogue::everything();
-    let Some(name) = name else {
-        let rows: Vec<Vec<String>> = everything
-            .iter()
-            .map(|(kind, name, about)| vec![(*kind).into(), (*name).into(), (*about).into()])
-            .collect();
-        let json = everything
-            .iter()
-            .map(|(kind, name, about)| serde_json::json!({ "kind": kind, "name": name, "summary": about }));
-        let text =
-            format!("{}\n`scumble explain NAME` prints the manual page.\n", show::table(&rows));
-        return Ok(Answer { text, json: json.collect(), yes: true });
-    };
-    let page = catalogue::explain(name).ok_or_else(|| {
-        let hint = catalogue::did_you_mean(name, everything.iter().map(|(_, name, _)| *name));
-        Failure::usage(
-            "unknown-entry",
-            format!("there is no model, algorithm, attack, metric or perturbation `{name}`"),
-        )
-        .hint(hint)
+fn explain(name: &str) -> Result<Answer, Failures> {
+    if name.is_empty() {
+        return Ok(everything_explained());
+    }
+    let topic = glossary::topic(name).ok_or_else(|| {
+        Failure::usage("unknown-entry", format!("there is no word and no method `{name}`"))
+            .hint(glossary::suggestion(name))
     })?;
-    Ok(Answer { json: serde_json::json!({ "name": name, "page": page }), text: page, yes: true })
+    let json = serde_json::json!({
+        "name": topic.name,
+        "kinds": topic.kinds,
+        "page": topic.page,
+        "related": topic.related,
+        "manual": topic.manual,
+    });
+    Ok(Answer { json, text: topic.page, yes: true })
+}
+
+/// Every method with its line, and every word.
+fn everything_explained() -> Answer {
+    let methods = catalogue::everything();
+    let rows: Vec<Vec<String>> = methods
+        .iter()
+        .map(|(kind, name, about)| vec![(*kind).into(), (*name).into(), (*about).into()])
+        .collect();
+    let mut text = format!("{}\nWords:\n", show::table(&rows));
+    let mut line = String::new();
+    for word in glossary::WORDS {
+        if !line.is_empty() && line.len() + word.name.len() > 94 {
+            text.push_str(&format!("  {line},\n"));
+            line.clear();
+        }
+        line.push_str(if line.is_empty() { "" } else { ", " });
+        line.push_str(word.name);
+    }
+    text.push_str(&format!(
+        "  {line}\n\n`scumble explain NAME` prints the manual page of a method or explains a word.\n"
+    ));
+    let words = glossary::WORDS.iter().map(|w| ("word", w.name, w.summary()));
+    let json = methods.iter().copied().chain(words).map(|(kind, name, summary)| {
+        serde_json::json!({ "kind": kind, "name": name, "summary": summary })
+    });
+    Answer { json: json.collect(), text, yes: true }
 }
 
 fn example_command(folder: &Path, seed: u64, patients: usize) -> Result<Answer, Failures> {
@@ -701,52 +764,17 @@ fn example_command(folder: &Path, seed: u64, patients: usize) -> Result<Answer, 
     })
 }
 
-fn inspect_command(
-    data: &Source,
-    draft: Option<PathBuf>,
-    max_columns: usize,
-    show_values: bool,
-    dialect: &DialectArguments,
-) -> Result<Answer, Failures> {
-    if let Some(draft) = draft.as_ref().filter(|d| d.exists()) {
-        return Err(Failure::usage(
-            "exists-already",
-            format!("`{}` exists already", draft.display()),
-        )
-        .hint("write the draft to another file; yours may hold decisions")
-        .into());
-    }
+fn inspect_command(data: &Source, request: &InspectRequest) -> Result<Answer, Failures> {
     let observer = watch::Terminal::new();
-    let options =
-        InspectRequest { read: dialect.options(), max_columns, show_values, ..Default::default() };
     let publisher = Publisher::observed_by(&observer);
-    let answer = publisher.inspect(data, &options);
+    let answer = publisher.inspect(data, request);
     observer.clear();
     let answer = answer?;
     let mut text = show::inspected(&answer);
-    if let Some(draft) = draft {
-        let source = source_beside(data, &draft);
-        publish::write_whole(&draft, &publisher.draft(&answer, &source))?;
+    if let Some(draft) = &answer.draft {
         text.push_str(&format!(
-            "\nWrote a draft policy to {}. Read it, correct it, then:\n\n    scumble publish {0}\n",
-            draft.display()
+            "\nWrote a draft policy to {draft}. Read it, correct it, then:\n\n    scumble publish {draft}\n",
         ));
     }
     Ok(Answer { text, json: to_json(&answer)?, yes: true })
-}
-
-/// How a policy written to `draft` names the data: by a path from its own folder.
-fn source_beside(data: &Source, draft: &Path) -> Source {
-    let whole = |p: &Path| p.canonicalize().unwrap_or_else(|_| p.to_path_buf());
-    let folder = whole(&base_of(draft));
-    let from_there = |path: &Path| {
-        whole(path).strip_prefix(&folder).map_or_else(|_| whole(path), Path::to_path_buf)
-    };
-    match data {
-        Source::File(path) => Source::File(from_there(path)),
-        Source::Sqlite { file, rows } => {
-            Source::Sqlite { file: from_there(file), rows: rows.clone() }
-        }
-        Source::Postgres { .. } | Source::Memory(_) => data.clone(),
-    }
 }

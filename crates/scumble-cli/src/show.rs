@@ -7,8 +7,8 @@ use scumble::failure::Failure;
 use scumble_publisher::answer::{
     Answered, Checked, ColumnProfile, Compared, ComparedPolicy, EngineReport, Estimate, Estimated,
     Exposed, Exposure, FreeformAttacks, Groups, Inspection, Limits, Loaded, LoadedTable, Model,
-    Number, Outcome, Passage, Published, Reason, Remedy, SinglingOutSet, Verified, VerifyOutcome,
-    Witness,
+    Number, Outcome, Passage, Published, Reason, Remedy, SinglingOutSet, Tried, Verified,
+    VerifyOutcome, Witness,
 };
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -184,7 +184,7 @@ const PER_LINE: usize = 4;
 pub fn published(a: &Published) -> String {
     if a.outcome == Outcome::Refused {
         let (reasons, warnings) = (reasons(&a.reasons), warnings(&a.warnings));
-        let (gate, remedies) = (gate(&a.gate), remedies(&a.remedies));
+        let (gate, remedies) = (gate(&a.gate), remedies(&a.remedies) + &tried(&a.tried));
         let file = a
             .exposed_file
             .as_ref()
@@ -300,6 +300,41 @@ fn remedies(list: &[Remedy]) -> String {
     format!("\n{}{next}", table(&rows.collect::<Vec<_>>()))
 }
 
+/// Changes that do not pass: so many of the nearest.
+const TRIED: usize = 8;
+
+/// What was tried and does not pass, and how near it came.
+fn tried(list: &[Tried]) -> String {
+    if list.is_empty() {
+        return String::new();
+    }
+    let mut out = "\n  tried, and does not pass:\n".to_owned();
+    for t in list.iter().take(TRIED) {
+        let near = match (t.exposed, t.certain) {
+            (0, _) => t.because.clone(),
+            (exposed, 0) => format!("{} still exposed", counted(exposed, "person", "people")),
+            (exposed, certain) if exposed == certain => {
+                format!("{} still certain", counted(certain, "person", "people"))
+            }
+            (exposed, certain) => format!(
+                "{} still exposed, {} certain",
+                counted(exposed, "person", "people"),
+                grouped(certain)
+            ),
+        };
+        let _ = writeln!(out, "    {}: {near}", t.what);
+    }
+    if list.len() > TRIED {
+        let _ = writeln!(out, "    … (`--json` tells all of them)");
+    }
+    out
+}
+
+/// The attribute that a passage is about, and which values of it.
+fn passage_about(p: &Passage) -> String {
+    if p.replaced { format!("{}, before it changed", p.attribute) } else { p.attribute.clone() }
+}
+
 /// What everybody learns from the release together with earlier ones.
 fn gate(passages: &[Passage]) -> String {
     if passages.is_empty() {
@@ -325,13 +360,13 @@ fn gate(passages: &[Passage]) -> String {
         };
         vec![
             p.adversary.clone(),
-            p.attribute.clone(),
+            passage_about(p),
             p.releases.len().to_string(),
             grouped(p.people),
             grouped(p.certain),
             grouped(p.newly),
-            grouped(p.fewest),
-            format!("{:.4}{by}", p.strongest),
+            p.fewest.map_or("nothing told".into(), grouped),
+            p.strongest.map_or("not looked at".into(), |belief| format!("{belief:.4}{by}")),
             verdict.into(),
         ]
     };
@@ -348,8 +383,12 @@ fn gate(passages: &[Passage]) -> String {
         let exposed: String = p.people_exposed.iter().map(exposure).collect();
         if !exposed.is_empty() {
             let people = counted(p.exposed, "person", "people");
-            let _ =
-                write!(out, "\n  exposed to {}, {}: {people}\n{exposed}", p.adversary, p.attribute);
+            let _ = write!(
+                out,
+                "\n  exposed to {}, {}: {people}\n{exposed}",
+                p.adversary,
+                passage_about(p)
+            );
             if p.people_exposed.iter().map(|e| e.who.len() as u64).sum::<u64>() < p.exposed {
                 let _ = writeln!(out, "    … (`--exposed FILE` writes all of them)");
             }
@@ -444,7 +483,7 @@ pub fn verified(a: &Verified) -> String {
     };
     for (role, about) in ROLES {
         let names: Vec<&str> =
-            a.columns.iter().filter(|c| c.role == role).map(|c| c.name.as_str()).collect();
+            a.columns.iter().filter(|c| c.role.name() == role).map(|c| c.name.as_str()).collect();
         if !names.is_empty() {
             let _ = writeln!(out, "  {about}: {}", names.join(", "));
         }
@@ -488,10 +527,16 @@ pub fn verified(a: &Verified) -> String {
     for claim in &a.unchecked {
         let _ = writeln!(out, "  NOT CHECKED: {claim}");
     }
-    for claim in &a.word {
-        let _ = writeln!(out, "  not checked, the publisher's word: {claim}");
+    if !a.word.is_empty() {
+        out.push_str("  not verifiable from the folder, the publisher's word:\n");
     }
-    let _ = writeln!(out, "\n  {}", a.certificate.statement);
+    for word in &a.word {
+        let _ = writeln!(out, "    {} ({})", word.about, word.path);
+    }
+    // A text that is not ours stands among the false claims, and nowhere else.
+    if a.outcome != VerifyOutcome::False {
+        let _ = writeln!(out, "\n  {}", a.certificate.statement);
+    }
     out
 }
 
@@ -516,6 +561,16 @@ pub fn compared(a: &Compared) -> String {
     };
     let made = |r: &ComparedPolicy, text: String| (r.outcome != Outcome::Refused).then_some(text);
     line("policy".into(), &|r| Some(r.policy.clone()));
+    let mut keys: Vec<&str> = Vec::new();
+    for chosen in rows.iter().flat_map(|r| &r.set) {
+        if !keys.contains(&chosen.key.as_str()) {
+            keys.push(&chosen.key);
+        }
+    }
+    // The algorithm's name has a line of its own anyway.
+    for key in keys.into_iter().filter(|key| *key != "algorithm.name") {
+        line(key.to_owned(), &|r| Some(r.set.iter().find(|c| c.key == key)?.value.clone()));
+    }
     line("algorithm".into(), &|r| Some(r.algorithm.clone()));
     line("outcome".into(), &|r| Some(r.outcome.to_string()));
     let mut named: Vec<String> = Vec::new();
@@ -545,7 +600,7 @@ pub fn compared(a: &Compared) -> String {
     line("seconds".into(), &|r| r.seconds.get("total").map(|s| format!("{s:.2}")));
     let mut out = table(&lines);
     for r in rows.iter().filter(|r| r.outcome == Outcome::Refused) {
-        let _ = write!(out, "\n{} was refused:\n\n{}", r.policy, reasons(&r.reasons));
+        let _ = write!(out, "\n{} was refused:\n\n{}", r.label(), reasons(&r.reasons));
     }
     if let Some(file) = &a.picture {
         let _ = writeln!(out, "\nDrew {file}.");

@@ -1,16 +1,17 @@
 //! `scumble taxonomy build` and `check`.
 
-use crate::{Answer, show, to_json};
+use crate::{Answer, show, to_json, watch};
 use clap::Subcommand;
-use scumble::encode::encode;
+use scumble::catalogue::did_you_mean;
 use scumble::failure::{Failure, Failures};
-use scumble::policy::read_rule;
-use scumble::taxonomy::{Rule, Taxonomy, write_rows};
-use scumble_publisher::answer::{Against, BuiltTaxonomy, CheckedTaxonomy, VERSION};
-use scumble_publisher::publish::source::read_taxonomy;
-use scumble_publisher::table::columns::{self, ReadOptions};
-use serde_json::json;
-use std::path::{Path, PathBuf};
+use scumble::policy::Source;
+use scumble::policy::spec::{Number, PrefixSpec, TaxonomySpec, True};
+use scumble::taxonomy::{Granularity, write_rows};
+use scumble_publisher::answer::{Against, BuiltTaxonomy, CheckedTaxonomy};
+use scumble_publisher::inspect::taxonomies::{BuildTaxonomyRequest, CheckTaxonomyRequest};
+use scumble_publisher::publisher::Publisher;
+use scumble_publisher::table::columns::ReadOptions;
+use std::path::PathBuf;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -73,97 +74,79 @@ pub struct RuleArguments {
 }
 
 impl RuleArguments {
-    /// The rule, read by the parser of policies.
-    fn rule(&self, column: &str) -> Result<Rule, Failures> {
-        // A list or text of JSON is one of TOML.
-        let text = if self.prefix {
-            let length = self.length.map(|n| format!(", length = {n}")).unwrap_or_default();
-            format!("{{ prefix = true{length} }}")
-        } else if self.flat {
-            "{ flat = true }".to_owned()
-        } else if !self.dates.is_empty() {
-            format!("{{ dates = {} }}", json!(self.dates))
-        } else {
-            let ends = [("low", &self.low), ("high", &self.high)].into_iter();
-            let ends =
-                ends.filter_map(|(name, end)| Some(format!(", {name} = {}", json!(end.as_ref()?))));
-            format!("{{ intervals = {}{} }}", json!(self.intervals), ends.collect::<String>())
-        };
-        read_rule(column, &text)
+    /// The rule as it stands in a policy.
+    fn rule(&self) -> Result<TaxonomySpec, Failures> {
+        if self.prefix {
+            let length = self.length.map(|n| Number::read(&n.to_string()));
+            return Ok(TaxonomySpec::Prefix { prefix: PrefixSpec::Every(True), length });
+        }
+        if self.flat {
+            return Ok(TaxonomySpec::flat());
+        }
+        if !self.dates.is_empty() {
+            return Ok(TaxonomySpec::dates(Failures::all(self.dates.iter().map(|u| unit(u)))?));
+        }
+        let number = |text: &String| Number::read(text);
+        Ok(TaxonomySpec::Intervals {
+            intervals: self.intervals.iter().map(number).collect(),
+            low: self.low.as_ref().map(number),
+            high: self.high.as_ref().map(number),
+            unit: None,
+        })
     }
 }
 
-pub fn run(command: Command) -> Result<Answer, Failures> {
-    match command {
-        Command::Build { data, column, rule, output } => {
-            build(&data, &column, &rule.rule(&column)?, output.as_deref())
-        }
-        Command::Check { file, data, column, ordered, show_values } => {
-            check(&file, data.as_deref().zip(column.as_deref()), ordered, show_values)
-        }
-    }
-}
-
-fn read_column(data: &Path, column: &str) -> Result<columns::Column, Failures> {
-    let read =
-        columns::read(data, &ReadOptions::default(), Some(&[column.to_owned()]), &|_, _| true)?;
-    read.columns.into_iter().next().ok_or_else(|| {
-        Failure::usage("no-such-column", format!("`{}` has no column `{column}`", data.display()))
+fn unit(name: &str) -> Result<Granularity, Failures> {
+    let found = Granularity::ALL.iter().find(|(known, _)| *known == name);
+    found.map(|(_, unit)| *unit).ok_or_else(|| {
+        Failure::usage("wrong-value", format!("there is no calendar unit `{name}`"))
+            .hint(did_you_mean(name, Granularity::ALL.map(|(known, _)| known)))
             .into()
     })
 }
 
-fn build(
-    data: &Path,
-    column: &str,
-    rule: &Rule,
-    output: Option<&Path>,
-) -> Result<Answer, Failures> {
-    let read = read_column(data, column)?;
-    let values: Vec<&str> = read.values.iter().collect();
-    if values.iter().all(|v| v.is_empty()) {
-        return Err(Failure::data("no-values", format!("column `{column}` has no values")).into());
+pub fn run(command: Command) -> Result<Answer, Failures> {
+    let observer = watch::Terminal::new();
+    let publisher = Publisher::observed_by(&observer);
+    match command {
+        Command::Build { data, column, rule, output } => {
+            let request = BuildTaxonomyRequest {
+                data: Source::from(data.as_path()),
+                read: ReadOptions::default(),
+                column,
+                rule: rule.rule()?,
+                to: output,
+            };
+            let answer = publisher.build_taxonomy(&request);
+            observer.clear();
+            let answer = answer?;
+            Ok(Answer { text: built(&answer), json: to_json(&answer)?, yes: true })
+        }
+        Command::Check { file, data, column, ordered, show_values } => {
+            let against = data.map(|data| Source::from(data.as_path())).zip(column);
+            let read = ReadOptions::default();
+            let request = CheckTaxonomyRequest { file, against, read, ordered, show_values };
+            let answer = publisher.check_taxonomy(&request);
+            observer.clear();
+            let answer = answer?;
+            let yes = answer.against.as_ref().is_none_or(|against| against.missing == 0);
+            Ok(Answer { text: checked(&answer), json: to_json(&answer)?, yes })
+        }
     }
-    let (taxonomy, _) = encode(column, rule, None, &values, &[String::new()])?;
-    let text = write_rows(&taxonomy.rows());
-    let mut answer = BuiltTaxonomy {
-        version: VERSION,
-        column: column.to_owned(),
-        values: taxonomy.rows().len() as u64,
-        levels: taxonomy.levels() as u64,
-        file: output.map(|path| path.display().to_string()),
-        rows: None,
-    };
-    let Some(output) = output else {
-        answer.rows = Some(taxonomy.rows());
-        return Ok(Answer { text, json: to_json(&answer)?, yes: true });
-    };
-    scumble_publisher::publish::write_whole(output, &text)?;
-    let text = format!(
-        "Wrote {}: {} values, {} levels above them.\nIt lists values of the data: keep it as safe as the data.\n",
-        output.display(),
-        show::grouped(answer.values),
-        answer.levels
-    );
-    Ok(Answer { text, json: to_json(&answer)?, yes: true })
 }
 
-fn check(
-    file: &Path,
-    against: Option<(&Path, &str)>,
-    ordered: bool,
-    show_values: bool,
-) -> Result<Answer, Failures> {
-    let name = file.display().to_string();
-    let taxonomy = Taxonomy::from_rows(&name, read_taxonomy(file, &name)?, ordered, false)?;
-    let mut answer = CheckedTaxonomy {
-        version: VERSION,
-        taxonomy: name,
-        values: taxonomy.leaves() as u64,
-        levels: taxonomy.levels() as u64,
-        root: taxonomy.label(taxonomy.root()).into_owned(),
-        against: None,
+fn built(answer: &BuiltTaxonomy) -> String {
+    let Some(file) = &answer.file else {
+        return write_rows(answer.rows.as_deref().unwrap_or_default());
     };
+    format!(
+        "Wrote {file}: {} values, {} levels above them.\nIt lists values of the data: keep it as safe as the data.\n",
+        show::grouped(answer.values),
+        answer.levels
+    )
+}
+
+fn checked(answer: &CheckedTaxonomy) -> String {
     let mut text = format!(
         "{}: {} values, {} levels above them, root `{}`\n",
         answer.taxonomy,
@@ -171,32 +154,18 @@ fn check(
         answer.levels,
         answer.root
     );
-    let mut missing: Vec<String> = Vec::new();
-    if let Some((data, column)) = against {
-        let read = read_column(data, column)?;
-        let uncovered = |v: &&str| !v.is_empty() && taxonomy.find(v).is_none();
-        missing = read.values.iter().filter(uncovered).map(str::to_owned).collect();
-        if missing.is_empty() {
-            text.push_str(&format!("covers every value of `{column}` in {}\n", data.display()));
-        } else {
-            let values = if missing.len() == 1 {
-                "one value".into()
-            } else {
-                format!("{} values", missing.len())
-            };
-            text.push_str(&format!("misses {values} of `{column}` in {}\n", data.display()));
-            if show_values {
-                missing.iter().for_each(|v| text.push_str(&format!("  {v}\n")));
-            } else {
-                text.push_str("  hint: `--show-values` lists them (they are personal data)\n");
-            }
-        }
-        answer.against = Some(Against {
-            data: data.display().to_string(),
-            column: column.to_owned(),
-            missing: missing.len() as u64,
-            missing_values: if show_values { missing.clone() } else { Vec::new() },
-        });
+    let Some(Against { data, column, missing, missing_values }) = &answer.against else {
+        return text;
+    };
+    if *missing == 0 {
+        text.push_str(&format!("covers every value of `{column}` in {data}\n"));
+        return text;
     }
-    Ok(Answer { text, json: to_json(&answer)?, yes: missing.is_empty() })
+    let values = if *missing == 1 { "one value".into() } else { format!("{missing} values") };
+    text.push_str(&format!("misses {values} of `{column}` in {data}\n"));
+    missing_values.iter().for_each(|value| text.push_str(&format!("  {value}\n")));
+    if missing_values.is_empty() {
+        text.push_str("  hint: `--show-values` lists them (they are personal data)\n");
+    }
+    text
 }

@@ -7,10 +7,12 @@ mod schema;
 mod text;
 
 use scumble_publisher::answer::{
-    Answered, Attacked, BuiltTaxonomy, Checked, CheckedTaxonomy, Compared, Estimated, Experiments,
-    Explained, Headroom, Inspection, Listed, Loaded, Noted, PrivatelyAnswered, Published,
-    ShownRelease, StatisticsAttacked, Synthesized, Verified, VerifiedLedger, schema::Schemas,
+    Answered, AttackTarget, Attacked, Better, BuiltTaxonomy, Checked, CheckedTaxonomy, Compared,
+    Estimated, Experiments, Explained, Headroom, Inspection, Listed, Loaded, Noted,
+    PrivatelyAnswered, Published, ShownRelease, Synthesized, Verified, VerifiedLedger,
+    schema::Schemas,
 };
+use scumble_publisher::attack::AttackAnswer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -148,7 +150,11 @@ fn of_attacks() {
         "attack",
         "attack --release first --release second --truth truth.csv --name patient --fail-on certain~>~0",
     );
-    worlds.reads::<Attacked>("attack", "attack --release first");
+    let attacked: AttackAnswer = worlds.reads("attack", "attack --release first");
+    let AttackAnswer::Releases(attacked) = attacked else { panic!("{attacked:?}") };
+    assert_eq!(attacked.target, AttackTarget::Releases);
+    let figures = attacked.attacks.iter().flat_map(|a| &a.figures);
+    assert!(figures.into_iter().any(|f| f.better == Some(Better::Lower)));
     worlds.reads::<Explained>("why", &format!("why 10 {both}"));
     let explained: Explained = worlds.reads("why", &format!("why 14 --value Flu {both}"));
     assert!(!explained.inferences.is_empty());
@@ -157,10 +163,11 @@ fn of_attacks() {
         "statistics.csv",
         "statistic,of,over,value\nmean,days,*,6.25\nmean,days,age < 73,6.00\ncount,flu,job = nurse,2\n",
     );
-    worlds.reads::<StatisticsAttacked>(
+    let attacked: AttackAnswer = worlds.reads(
         "attack-statistics",
         "attack --statistics statistics.csv --register patients.csv --name name",
     );
+    assert!(matches!(attacked, AttackAnswer::Statistics(_)), "{attacked:?}");
     worlds
         .reads::<Attacked>("attack", "attack minimality --policy policy.toml --attribute illness");
 }

@@ -268,6 +268,11 @@ fn an_answer_that_cannot_be_written_is_kept() {
     let (first, second) = (again(), again());
     assert!(answered(&first) && first.stdout == second.stdout, "{told}");
     assert_eq!(lines(folder.path()), 1, "it is paid once");
+    // For people it is told as it was the first time.
+    let mut text = Command::new(SCUMBLE);
+    let text = text.current_dir(folder.path()).args(["ledger", "answer", entry]).output();
+    let text = String::from_utf8_lossy(&text.expect("it runs").stdout).into_owned();
+    assert!(!text.contains('{') && text.contains(&format!("ledger answer {entry}")), "{text}");
 }
 
 /// A ledger tells who was where: it is private, whatever the umask is.

@@ -87,6 +87,15 @@ impl Place {
         lines
     }
 
+    /// How many neighbours in the file begin with the same three cells.
+    fn alike(&self, release: &str) -> usize {
+        let text =
+            fs::read_to_string(self.path(release).join("data.csv")).expect("the data of a release");
+        let begins: Vec<Vec<&str>> =
+            text.lines().skip(1).map(|line| line.split(',').take(3).collect()).collect();
+        begins.windows(2).filter(|w| w[0] == w[1]).count()
+    }
+
     /// That both releases have the same classes with the same sensitive values, and both are what
     /// they promise.
     fn same(&self, a: &str, b: &str) {
@@ -227,6 +236,9 @@ fn columns_pass_through_from_parquet_and_from_folders() {
     place.publish("a", &[]);
     place.publish("b", &DATAFUSION);
     place.same("a", "b");
+    // Classes of at least five do not stand together.
+    let (mine, theirs) = (place.alike("a"), place.alike("b"));
+    assert!(theirs < 2 * mine + 90, "{theirs} neighbours are alike, {mine} on the default engine");
     fs::create_dir(place.path("parts")).expect("a folder");
     let table = fs::read_to_string(place.path("patients.csv")).expect("a table");
     let (head, lines) = table.split_once('\n').expect("a header");

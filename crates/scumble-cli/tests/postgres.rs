@@ -309,3 +309,113 @@ fn two_machines_of_one_name() {
         assert_eq!(place.consistent()[2], standing, "{call}");
     }
 }
+
+/// The head in another database tells that a ledger was cut off or began anew, also where the file
+/// beside the key went with it.
+#[test]
+fn the_head_in_another_database() {
+    let (Some(heads), Ok(server)) = (place(), std::env::var("SCUMBLE_TEST_POSTGRES")) else {
+        return;
+    };
+    let mut elsewhere = heads.server();
+    let database: String =
+        elsewhere.query_one("SELECT current_database()", &[]).expect("a name").get(0);
+    let place = Place::new(&format!("head = \"{server}/{database}\""));
+    place.expect(0, &["publish", "policy.toml", "--to", "out/a"]);
+    let copy = |from: &str, to: &str| {
+        let copied =
+            Command::new("cp").arg("-rT").arg(place.path(from)).arg(place.path(to)).status();
+        assert!(copied.is_ok_and(|status| status.success()), "{from} is copied");
+    };
+    let noted = |client: &mut postgres::Client| -> Vec<(i64, String)> {
+        let rows = client.query("SELECT number, hash FROM scumble_heads", &[]).expect("heads");
+        rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+    };
+    let first = noted(&mut elsewhere);
+    let head = place.answer(0, &ledger(&["verify"]))["head"].as_str().expect("a hash").to_owned();
+    assert_eq!(first, [(3, head)], "the last entry");
+    assert!(place.path("ledger.head").exists(), "the file stays");
+    copy("ledger", "old");
+    copy("ledger.head", "old.head");
+    place.expect(0, &["publish", "policy.toml", "--to", "out/b"]);
+    let second = noted(&mut elsewhere);
+    assert_eq!(second[0].0, 5);
+    // Put back from a copy, with the file beside the key.
+    copy("ledger", "new");
+    copy("ledger.head", "new.head");
+    fs::remove_dir_all(place.path("ledger")).expect("it is there");
+    copy("old", "ledger");
+    copy("old.head", "ledger.head");
+    let told = place.expect(2, &PUBLISH);
+    assert!(told.contains("entry 5, which the table `scumble_heads` of"), "{told}");
+    assert!(told.contains("the end was cut off") && !place.path("out/c").exists(), "{told}");
+    assert_eq!(noted(&mut elsewhere), second, "what it remembers stays");
+    // A new ledger of the same name.
+    for name in ["ledger", "ledger.head", "ledger.key"] {
+        let path = place.path(name);
+        let gone = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        gone.expect("it is there");
+    }
+    let told = place.expect(2, &PUBLISH);
+    assert!(told.contains("is gone, and its head in the table `scumble_heads`"), "{told}");
+    // Nobody moves it back by mistake.
+    let back = elsewhere.batch_execute("UPDATE scumble_heads SET number = 3");
+    assert!(back.is_err(), "a head goes on");
+    // A server that is not there is an error before anything is written.
+    place.put("policy.toml", {
+        let text = fs::read_to_string(place.path("policy.toml")).expect("the policy");
+        text.replace(&format!("{server}/{database}"), &format!("{server}/nowhere"))
+    });
+    let told = place.expect(2, &PUBLISH);
+    assert!(
+        told.contains("the head of the ledger") && told.contains("cannot be reached"),
+        "{told}"
+    );
+}
+
+/// A publisher that lives, seen from another machine of the same name, where its folder is not: it
+/// is not taken for dead, whatever became of its session, and goes on as far as it may.
+#[test]
+fn a_live_publisher_of_another_machine() {
+    for (call, lost, status, standing) in [
+        ("open:/data.csv", true, 2, "abandoned"),
+        ("open:/data.csv", false, 0, "published"),
+        ("rename:/c", true, 0, "published"),
+        ("rename:/c", false, 0, "published"),
+    ] {
+        let Some(here) = published() else { return };
+        let Some(library) = disturber(&here) else { return };
+        let address: String = {
+            let text = fs::read_to_string(here.path("policy.toml")).expect("the policy");
+            text.split('"').nth(1).expect("an address").to_owned()
+        };
+        let there = Place::shared(&address);
+        for name in ["ledger.key", "ledger.head"] {
+            fs::copy(here.path(name), there.path(name)).expect("it is there");
+        }
+        let child = disturbed(&here, &library, "stop", call, "0");
+        wait_until_stopped(&child);
+        if lost {
+            let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                          WHERE datname = current_database() AND pid <> pg_backend_pid()";
+            here.server().query(others, &[]).expect("it is done");
+            // Somebody else publishes meanwhile, on the other machine, and is judged against it.
+            let arguments = ["publish", "policy.toml", "--to", "out/d", "--json", "--wait", "5"];
+            let output = there.run(&arguments);
+            assert!(seen(&output).contains("c"), "{call}: {}", printed(&output));
+        }
+        assert_eq!(
+            there.answer(0, &ledger(&["list"]))["releases"][2]["standing"],
+            "announced",
+            "{call}, lost: {lost}"
+        );
+        let going_on = Command::new("kill").args(["-CONT", &child.id().to_string()]).status();
+        assert!(going_on.is_ok_and(|status| status.success()));
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(status), "{call}, {lost}: {}", printed(&output));
+        assert_eq!(here.path("out/c").exists(), status == 0, "{call}, lost: {lost}");
+        let listed = here.answer(0, &ledger(&["list"]));
+        assert_eq!(listed["releases"][2]["standing"], standing, "{call}, lost: {lost}: {listed}");
+        here.expect(0, &ledger(&["verify"]));
+    }
+}

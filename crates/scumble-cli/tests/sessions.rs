@@ -167,6 +167,7 @@ pages! {
     ledger: "ledger.md",
     freeform: "freeform.md",
     dp: "dp.md",
+    semantics: "semantics.md",
     sources: "sources.md",
 }
 

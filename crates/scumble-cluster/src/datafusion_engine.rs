@@ -1,7 +1,7 @@
 //! The engine: estimates, counts, brings records.
 
 use crate::code;
-use crate::records::{self, Counted};
+use crate::records;
 use crate::refusals::{Class, with_text};
 use crate::stores::Stores;
 use crate::tables::{self, Opened, quoted};
@@ -24,7 +24,9 @@ use scumble::class::Run;
 use scumble::failure::{Action, Argument, Failure, Failures, Remedy};
 use scumble_publisher::answer::EngineReport;
 use scumble_publisher::observer::{Observer, Phase};
-use scumble_publisher::publish::engine::{Asked, Engine, Passing, Put, Share, What};
+use scumble_publisher::publish::engine::{
+    Asked, Engine, Estimate, Found, Passing, Put, Share, What,
+};
 use scumble_publisher::publish::levels::{Coded, Number, Question};
 use scumble_publisher::table::columns::{Column, Columns, Gathered, ReadOptions};
 use std::path::{Path, PathBuf};
@@ -57,7 +59,6 @@ pub struct DataFusion {
     here: SessionContext,
     settings: Settings,
     tables: AtomicU64,
-    counted: Mutex<Option<Counted>>,
     report: Mutex<EngineReport>,
     stop: Stop,
 }
@@ -166,7 +167,6 @@ impl DataFusion {
             here,
             settings,
             tables: AtomicU64::new(0),
-            counted: Mutex::new(None),
             report: Mutex::new(report),
             stop,
         })
@@ -279,14 +279,14 @@ impl DataFusion {
         }
     }
 
-    /// Finds out how much there is to do, and says it; a problem if it is too much.
+    /// Finds out how much there is to do, and says it.
     fn expect(
         &self,
         table: &Opened,
         wanted: &[String],
         passing: &Passing,
         observer: &dyn Observer,
-    ) -> Result<Option<Failure>, Failures> {
+    ) -> Result<Estimate, Failures> {
         let plain = !passing.plain.is_empty();
         observer.phase(Phase::Estimate);
         let begun = Instant::now();
@@ -309,7 +309,7 @@ impl DataFusion {
             size(bytes),
             size(allowed)
         ));
-        Ok(self.too_many(distinct, bytes, allowed))
+        Ok(Estimate { records: rows, allowed, too_much: self.too_many(distinct, bytes, allowed) })
     }
 
     /// What is wrong with so many distinct rows, if they are too many to be here.
@@ -519,28 +519,21 @@ fn unwritable(column: &str) -> Failures {
     .into()
 }
 
-impl Engine for DataFusion {
-    fn header(&self, table: &Path, options: &ReadOptions) -> Result<Vec<String>, Failures> {
-        Ok(self.open(&self.here, table, options)?.names())
-    }
-
-    fn count(
+impl DataFusion {
+    /// The distinct rows of a table as texts in order, and as they came if they are wanted so: the
+    /// batches, and for every row its place in them.
+    fn distinct(
         &self,
-        table: &Path,
-        options: &ReadOptions,
+        context: &SessionContext,
+        opened: &Opened,
         wanted: &[String],
-        what: What<'_>,
+        keep: bool,
         observer: &dyn Observer,
-    ) -> Result<Columns, Failures> {
-        let context = if matches!(what, What::Written) { &self.here } else { &self.context };
-        let opened = self.open(context, table, options)?;
-        must_be_flat(&opened, wanted)?;
+    ) -> Result<(Columns, Vec<RecordBatch>, Vec<u32>), Failures> {
+        must_be_flat(opened, wanted)?;
         let fields = opened.fields(wanted);
-        let names: Vec<String> = fields.iter().map(|f| f.name().clone()).collect();
-        let plain = if let What::Extract(passing) = &what { passing.plain.as_slice() } else { &[] };
-        self.must_share(plain)?;
         observer.phase(Phase::Count);
-        let list = names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
+        let list = fields.iter().map(|f| quoted(f.name())).collect::<Vec<_>>().join(", ");
         let from = &opened.name;
         let sql = match list.is_empty() {
             true => format!("SELECT COUNT(*) FROM {from}"),
@@ -558,67 +551,102 @@ impl Engine for DataFusion {
             done += batch.num_rows() as u64;
             observer.at(done, expected.max(done));
             observer.go_on()?;
-            if !plain.is_empty() {
+            if keep {
                 kept.push(batch);
             }
             Ok(())
         })?;
         let (mut counted, places) = gathered.sorted();
         counted.dialect = opened.dialect;
-        if let What::Extract(_) = what {
-            let mut report = self.told();
-            (report.distinct, report.passes) = (counted.rows as u64, report.passes + 1);
-            let passing = opened.fields(plain).into_iter().map(|f| f.name().clone()).collect();
-            let raw =
-                Counted { table: from.clone(), keys: names, plain: passing, batches: kept, places };
-            *self.counted.lock().unwrap_or_else(PoisonError::into_inner) = Some(raw);
+        if opened.dialect.is_some() {
+            counted.columns.iter_mut().for_each(|c| c.arrow = None);
         }
-        if let What::Table = what {
+        Ok((counted, kept, places))
+    }
+}
+
+impl Engine for DataFusion {
+    fn formats(&self) -> &'static [&'static str] {
+        tables::FORMATS
+    }
+
+    fn header(&self, table: &Path, options: &ReadOptions) -> Result<Vec<String>, Failures> {
+        Ok(self.open(&self.here, table, options)?.names())
+    }
+
+    fn count(
+        &self,
+        asked: &Asked,
+        what: What,
+        observer: &dyn Observer,
+    ) -> Result<Columns, Failures> {
+        let context = match what {
+            What::Written => &self.here,
+            What::Table => &self.context,
+        };
+        let opened = self.open(context, &asked.table, &asked.options)?;
+        let (counted, ..) = self.distinct(context, &opened, &asked.wanted, false, observer)?;
+        if what == What::Table {
             let mut report = self.told();
             (report.distinct, report.passes) =
                 (report.distinct + counted.rows as u64, report.passes + 1);
         }
+        Ok(counted)
+    }
+
+    fn count_extract(
+        &self,
+        asked: &Asked,
+        plain: &[String],
+        observer: &dyn Observer,
+    ) -> Result<(Columns, Found), Failures> {
+        self.must_share(plain)?;
+        let context = &self.context;
+        let opened = self.open(context, &asked.table, &asked.options)?;
+        let keep = !plain.is_empty();
+        let (mut counted, kept, places) =
+            self.distinct(context, &opened, &asked.wanted, keep, observer)?;
+        {
+            let mut report = self.told();
+            (report.distinct, report.passes) = (counted.rows as u64, report.passes + 1);
+        }
+        let names = |of: &[String]| -> Vec<String> {
+            opened.fields(of).into_iter().map(|f| f.name().clone()).collect()
+        };
+        let (keys, passing) = (names(&asked.wanted), names(plain));
+        let cells = records::cells(&kept, &places, keys.len())?;
         for (i, field) in opened
             .schema
             .fields()
             .iter()
-            .filter(|f| wanted.contains(f.name()) || plain.contains(f.name()))
+            .filter(|f| keys.contains(f.name()) || passing.contains(f.name()))
             .enumerate()
+            .filter(|(_, f)| passing.contains(f.name()))
         {
-            if plain.contains(field.name()) {
-                let (name, arrow) = (
-                    field.name().clone(),
-                    opened.dialect.is_none().then(|| field.data_type().clone()),
-                );
-                counted.columns.insert(
-                    i,
-                    Column { name, values: Default::default(), codes: Vec::new(), arrow },
-                );
-            }
+            let (name, arrow) =
+                (field.name().clone(), opened.dialect.is_none().then(|| field.data_type().clone()));
+            let column = Column { name, values: Default::default(), codes: Vec::new(), arrow };
+            counted.columns.insert(i, column);
         }
-        if opened.dialect.is_some() {
-            counted.columns.iter_mut().for_each(|c| c.arrow = None);
-        }
-        Ok(counted)
+        let asked = Asked { wanted: keys, ..asked.clone() };
+        Ok((counted, Found { asked, plain: passing, cells }))
     }
 
     fn estimate(
         &self,
-        table: &Path,
-        options: &ReadOptions,
-        wanted: &[String],
+        asked: &Asked,
         passing: &Passing,
         observer: &dyn Observer,
-    ) -> Result<Option<Failure>, Failures> {
-        let opened = self.open(&self.context, table, options)?;
-        must_be_flat(&opened, wanted)?;
+    ) -> Result<Estimate, Failures> {
+        let opened = self.open(&self.context, &asked.table, &asked.options)?;
+        must_be_flat(&opened, &asked.wanted)?;
         must_be_flat(&opened, &passing.plain)?;
         self.must_share(&passing.plain)?;
-        let too_much = self.expect(&opened, wanted, passing, observer)?;
+        let estimate = self.expect(&opened, &asked.wanted, passing, observer)?;
         if let Some(person) = &passing.person {
             self.persons(&opened, person)?;
         }
-        Ok(too_much)
+        Ok(estimate)
     }
 
     fn estimate_all(&self, tables: &[Asked], observer: &dyn Observer) -> Result<(), Failures> {
@@ -661,17 +689,11 @@ impl Engine for DataFusion {
         .into())
     }
 
-    fn values(
-        &self,
-        table: &Path,
-        options: &ReadOptions,
-        wanted: &[String],
-        observer: &dyn Observer,
-    ) -> Result<Columns, Failures> {
+    fn values(&self, asked: &Asked, observer: &dyn Observer) -> Result<Columns, Failures> {
         observer.phase(Phase::ReadValues);
-        let opened = self.open(&self.context, table, options)?;
+        let opened = self.open(&self.context, &asked.table, &asked.options)?;
         let mut all: Vec<Column> = Vec::new();
-        for field in opened.fields(wanted) {
+        for field in opened.fields(&asked.wanted) {
             let schema = Arc::new(Schema::new(vec![field.clone()]));
             let (mut gathered, column) = (Gathered::new(&schema), quoted(field.name()));
             self.ask(
@@ -801,24 +823,24 @@ impl Engine for DataFusion {
 
     fn records(
         &self,
+        found: &Found,
         shares: &[Share],
         seed: u64,
         observer: &dyn Observer,
         put: Put<'_>,
     ) -> Result<(), Failures> {
-        let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let counted =
-            counted.ok_or_else(|| Failure::bug("internal", "the engine has counted nothing"))?;
         let folder = self.stop.lock().folder.clone();
-        let folder = folder.ok_or_else(cancelled)?;
-        let members = counted.members(shares, &folder)?;
-        let opened = self.open(&self.context, &members, &ReadOptions::default())?;
-        let sql = counted.query(&opened.name, shares, seed);
-        drop(counted.batches);
+        let folder = folder.ok_or_else(Failure::cancelled)?;
+        let members = records::members(found, shares, &folder)?;
+        let members = self.open(&self.context, &members, &ReadOptions::default())?;
+        let source = self.open(&self.context, &found.asked.table, &found.asked.options)?;
+        let sql = records::query(found, &source.name, &members.name, shares, seed);
         if self.settings.cluster.is_none() {
             // A small table of classes is kept, which spares sorting the source for the join; a
             // large one is sorted as well.
-            let small = self.told().bytes < self.settings.memory / 8;
+            let keys = found.asked.wanted.len() as u64;
+            let bytes = found.cells.num_rows() as u64 * each(keys, true);
+            let small = bytes < self.settings.memory / 8;
             let set = format!("SET datafusion.optimizer.prefer_hash_join = {small}");
             self.ask(&self.context, &set, &mut |_| Ok(()))?;
         }
@@ -845,13 +867,11 @@ impl Engine for DataFusion {
 
     fn scan(
         &self,
-        table: &Path,
-        options: &ReadOptions,
-        wanted: &[String],
+        asked: &Asked,
         put: &mut dyn FnMut(&Columns) -> Result<(), Failures>,
     ) -> Result<(), Failures> {
-        let opened = self.open(&self.here, table, options)?;
-        let list = wanted.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
+        let opened = self.open(&self.here, &asked.table, &asked.options)?;
+        let list = asked.wanted.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
         self.ask(&self.here, &format!("SELECT {list} FROM {}", opened.name), &mut |batch| {
             let mut gathered = Gathered::new(&batch.schema());
             gathered.add(&batch, None).map_err(|column| unwritable(&column))?;

@@ -15,8 +15,12 @@ use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use scumble::failure::{Argument, Failure, Failures, Remedy};
 use scumble_publisher::table::columns::{self, Dialect, ReadOptions};
+use scumble_publisher::table::format;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Names of the formats that the engine reads.
+pub const FORMATS: &[&str] = &["csv", "parquet"];
 
 /// A table that queries can name.
 pub struct Opened {
@@ -130,10 +134,14 @@ fn dialect_of(
     options: &ReadOptions,
 ) -> Result<Option<Dialect>, Failures> {
     let extension = first.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-    if matches!(extension.as_str(), "arrow" | "feather" | "ipc") {
+    let known = match local {
+        Some(path) => Some(format::of_file(path)?),
+        None => format::of_ending(Path::new(first)),
+    };
+    if let Some(other) = known.filter(|f| !FORMATS.contains(&f.name)) {
         return Err(Failure::usage(
             "not-with-engine",
-            "the engine reads Parquet and CSV, not Arrow files",
+            format!("the engine reads Parquet and CSV, not {} files", other.title),
         )
         .remedy(
             Remedy::words("convert them to Parquet, or leave out ")
@@ -145,7 +153,7 @@ fn dialect_of(
     }
     match local {
         Some(path) => columns::dialect(path, options),
-        None if extension == "parquet" => Ok(None),
+        None if known.is_some_and(|f| f.reader.dialect.is_none()) => Ok(None),
         // Nobody looks into an object before the engine does.
         None => {
             let delimiter =

@@ -7,6 +7,7 @@
 mod attack;
 mod check;
 mod compare;
+mod failed;
 mod figure;
 mod inspect;
 mod ledger;
@@ -19,6 +20,7 @@ mod query;
 mod reproduce;
 pub(crate) mod role;
 pub mod schema;
+mod semantics;
 mod statistics;
 mod synthesize;
 mod taxonomy;
@@ -27,12 +29,14 @@ mod why;
 
 pub use crate::failure::Reason;
 pub use attack::{
-    Adversary, AttackOutcome, Attacked, BreachNote, Person, RegisterIs, Tested, ValueProbability,
+    Adversary, AttackOutcome, AttackTarget, Attacked, BreachNote, Person, RegisterIs, Tested,
+    ValueProbability,
 };
 pub use check::{
     Checked, Checking, FreeformAttacks, Persons, PopulationUniques, RiskFigures, Risks,
 };
 pub use compare::{Compared, ComparedPolicy, QueryErrors};
+pub use failed::{Failed, FailedOutcome};
 pub use figure::{Better, Figure, Loss, Unit};
 pub use inspect::{ColumnProfile, Inspection, Kind, SinglingOutSet, Values, Written};
 pub use ledger::{
@@ -47,19 +51,24 @@ pub use private::{
 };
 pub use publish::{
     EngineReport, Exposed, Exposure, Groups, Limits, Outcome, Passage, Perturbed, Published,
-    Record, Remedy,
+    Record, Remedy, Tried,
 };
 pub(crate) use publish::{exposed_header, exposed_lines};
 pub use query::{Answered, Count, Estimate, Estimated};
 pub use reproduce::{
     Experiment, Experiments, Item, Reproduced, Reproduction, WorkedPage, WorkedValue,
 };
+pub use semantics::{
+    DataSetBelief, GameDistance, MechanismMeaning, SemanticBound, SemanticPrice, SemanticsAnswer,
+    SmallestDelta, TranscriptGames,
+};
 pub use statistics::{
     Averaged, Disclosed, Finding, StatisticKind, StatisticsAttacked, StatisticsOutcome,
+    StatisticsTarget,
 };
 pub use synthesize::{Synthesized, SyntheticForm};
 pub use taxonomy::{Against, BuiltTaxonomy, CheckedTaxonomy};
-pub use verify::{CheckedClaim, Verified, VerifyOutcome};
+pub use verify::{CheckedClaim, PublishersWord, Verified, VerifyOutcome};
 pub use why::{
     Because, Believed, Between, Claimed, Explained, FactNote, LocatedIn, PossibleOutcome, Premise,
     ProofKind,

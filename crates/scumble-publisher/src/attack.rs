@@ -10,8 +10,8 @@ pub mod minimality;
 pub mod statistics;
 pub mod why;
 
-use crate::answer::{AttackOutcome, Attacked, StatisticsAttacked, Tested, VERSION};
-use crate::observer::Phase;
+use crate::answer::{AttackOutcome, AttackTarget, Attacked, StatisticsAttacked, Tested, VERSION};
+use crate::observer::{Phase, Timed};
 use crate::policy_file::PolicyFile;
 use crate::publish::engine::without_engine;
 use crate::publish::{Clock, write_whole};
@@ -76,7 +76,14 @@ pub struct AttackRequest {
     pub show_values: bool,
     /// Makes what is sampled reproducible.
     pub seed: Option<u64>,
+    /// Seconds that `inference` or an explanation may take, [`SECONDS`] if nothing is said. What was
+    /// found out by then is told, and what was not.
+    pub seconds: Option<u64>,
 }
+
+/// Seconds that `inference` or an explanation may take, unless the request says something else. Its
+/// counted work (`effort`) mostly ends earlier.
+pub const SECONDS: u64 = 300;
 
 impl Attacked {
     /// As tests.
@@ -94,7 +101,7 @@ pub const REGISTERS: [(&str, Membership); 3] = [
     ("some", Membership::Some),
 ];
 
-/// What attacks came to, by what they were carried out on.
+/// What attacks came to, by what they were carried out on: `target` tells which.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AttackAnswer {
@@ -200,6 +207,7 @@ fn must_be_used(request: &AttackRequest, target: Target) -> Result<(), Failures>
         (Argument::People, request.people.is_some()),
         (Argument::Picture, request.picture.is_some()),
         (Argument::Top, request.top.is_some()),
+        (Argument::Seconds, request.seconds.is_some()),
         (Argument::ShowValues, request.show_values),
     ];
     let mut problems = Failures::default();
@@ -267,7 +275,8 @@ fn on_releases(options: Task<'_, AttackRequest>) -> Result<Attacked, Failures> {
     let mut people = String::new();
     for ((entry, parameters), attack) in ready {
         options.publisher.observer.phase(Phase::Run(entry.name));
-        let report = attack.run(scene, &|done, all| options.publisher.observer.at(done, all));
+        let seconds = options.seconds.unwrap_or(SECONDS) as f64;
+        let report = attack.run(scene, &Timed::new(options.publisher.observer, Some(seconds)));
         options.publisher.observer.go_on()?;
         match report {
             Ok(report) => {
@@ -301,6 +310,7 @@ fn on_releases(options: Task<'_, AttackRequest>) -> Result<Attacked, Failures> {
     let conditions = test(&conditions, &figures)?;
     Ok(Attacked {
         version: VERSION,
+        target: AttackTarget::Releases,
         releases: options.releases.iter().map(|r| r.display().to_string()).collect(),
         attribute: scene.attribute.clone(),
         attacks: results,
@@ -382,6 +392,12 @@ fn wanted(options: Task<'_, AttackRequest>) -> Result<Vec<Wanted>, Failures> {
         || entries.iter().flat_map(|e| e.parameters).map(|p| p.name),
         &mut problems,
     );
+    if options.seconds.is_some() && entries.iter().all(|e| e.name != "inference") {
+        let argument = Argument::Seconds;
+        let message = format!("of attacks on releases only `inference` makes use of `{argument}`");
+        let useless = Failure::usage("useless-argument", message);
+        problems.push(useless.argument(argument).remedy(Remedy::leave_out(argument)));
+    }
     let mut wanted = Vec::new();
     for entry in entries {
         match Parameters::read(entry.name, entry.parameters, &given) {

@@ -315,6 +315,7 @@ fn plan(data: &Source, options: Task<'_, CheckRequest>) -> Result<(Plan, Beside)
         requirements: Vec::new(),
         sha256: None,
         columns: None,
+        told: Vec::new(),
         anatomized: None,
         shape: Shape::Regions,
         warnings: Vec::new(),

@@ -35,6 +35,7 @@ use std::collections::BTreeMap;
 pub mod identity;
 mod measure;
 pub mod purse;
+pub mod semantics;
 pub mod synthesize;
 
 /// How to ask.

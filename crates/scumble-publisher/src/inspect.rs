@@ -12,21 +12,26 @@
 //! code.
 
 mod draft;
+mod header;
 mod profile;
 mod role;
 mod singling;
+pub mod taxonomies;
 
 use crate::answer::{Inspection, SinglingOutSet, VERSION, Written};
 use crate::observer::{Observer, Phase};
+use crate::policy_file::base_of;
+use crate::publish::write_whole;
 use crate::publisher::Publisher;
 use crate::table::columns::{Column, ReadOptions};
 use profile::Profile;
 use rayon::prelude::*;
 use role::{Basis, Suggestion};
-use scumble::failure::Failures;
+use scumble::failure::{Failure, Failures};
 use scumble::policy::Source;
 use scumble::table::{Role, number_tuples};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 pub use draft::draft;
@@ -42,6 +47,10 @@ pub struct InspectRequest {
     pub show_values: bool,
     /// Cell texts that mean that a value is missing. Common others are detected.
     pub missing: Vec<String>,
+    /// Where to write a commented policy that follows from what was found.
+    pub draft: Option<PathBuf>,
+    /// Whether the first line of a file names the columns although it looks like a record.
+    pub header: bool,
 }
 
 impl Default for InspectRequest {
@@ -51,6 +60,8 @@ impl Default for InspectRequest {
             max_columns: 3,
             show_values: false,
             missing: vec![String::new()],
+            draft: None,
+            header: false,
         }
     }
 }
@@ -58,8 +69,45 @@ impl Default for InspectRequest {
 /// How many minimal sets an answer lists.
 const LISTED: usize = 1000;
 
-/// Inspects a table.
+/// Inspects a table, and writes a draft if one is wanted.
 pub(crate) fn inspect(
+    source: &Source,
+    options: &InspectRequest,
+    publisher: &Publisher<'_>,
+) -> Result<Inspection, Failures> {
+    if let Some(draft) = options.draft.as_ref().filter(|file| file.exists()) {
+        // Said before the work, not after it.
+        let message = format!("`{}` exists already", draft.display());
+        return Err(Failure::usage("exists-already", message)
+            .file(draft)
+            .hint("write the draft to another file; yours may hold decisions")
+            .into());
+    }
+    let mut answer = look(source, options, publisher)?;
+    if let Some(file) = &options.draft {
+        write_whole(file, &draft(&answer, &source_beside(source, file)))?;
+        answer.draft = Some(file.display().to_string());
+    }
+    Ok(answer)
+}
+
+/// How a policy in a file names the data: by a path from its own folder.
+fn source_beside(data: &Source, policy: &Path) -> Source {
+    let whole = |p: &Path| p.canonicalize().unwrap_or_else(|_| p.to_path_buf());
+    let folder = whole(&base_of(policy));
+    let from_there = |path: &Path| {
+        whole(path).strip_prefix(&folder).map_or_else(|_| whole(path), Path::to_path_buf)
+    };
+    match data {
+        Source::File(path) => Source::File(from_there(path)),
+        Source::Sqlite { file, rows } => {
+            Source::Sqlite { file: from_there(file), rows: rows.clone() }
+        }
+        Source::Postgres { .. } | Source::Memory(_) => data.clone(),
+    }
+}
+
+fn look(
     source: &Source,
     options: &InspectRequest,
     publisher: &Publisher<'_>,
@@ -68,6 +116,11 @@ pub(crate) fn inspect(
     let start = Instant::now();
     observer.phase(Phase::Read);
     let read = publisher.read(source, &options.read, None)?;
+    // Other files and databases say which texts are names.
+    if read.dialect.is_some() && !options.header {
+        let doubtful = header::doubtful(&source.to_string(), &read.columns);
+        doubtful.map_or(Ok(()), Err)?;
+    }
     let after_reading = start.elapsed().as_secs_f64();
     let (rows, bytes, dialect) = (read.rows as u64, read.bytes, read.dialect.map(Written::of));
     let (missing, mut warnings) = profile::missing_texts(&read.columns, &options.missing);
@@ -124,6 +177,7 @@ pub(crate) fn inspect(
         together,
         warnings,
         seconds,
+        draft: None,
         read: options.read.clone(),
     })
 }

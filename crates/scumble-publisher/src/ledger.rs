@@ -17,6 +17,7 @@ mod files;
 mod head;
 mod key;
 mod memory;
+mod open;
 mod persons;
 mod postgres;
 mod private;
@@ -26,12 +27,13 @@ mod spelling;
 mod sqlite;
 mod store;
 
-pub use entry::{Described, Entry, Kept, Place, Row, Shown, Verdict, hex};
+pub use entry::{Described, Entry, Kept, OpenColumn, Place, Row, Shown, Verdict, hex};
 pub(crate) use files::label;
 pub use files::{Counts, Groups, Members, read_places, write_places, write_pseudonyms};
 pub use head::Head;
 pub use key::{Key, Pseudonym};
 pub(crate) use memory::{Added, New, Recollection};
+pub(crate) use open::{Open, Openly};
 pub use persons::Persons;
 pub(crate) use persons::{Made as PseudonymsMade, pseudonyms};
 pub(crate) use shows::{Label, Shows, guarded, observed};
@@ -83,8 +85,17 @@ impl Whereabouts {
             None if is_database => beside(base, "ledger.key"),
             None => PathBuf::from(format!("{}.key", place.trim_end_matches('/'))),
         };
-        let head = head.map_or_else(|| key.with_extension("head"), |head| beside(base, head));
-        Whereabouts { ledger: place, key, head: Head(head) }
+        let address = head.filter(|head| is_postgres(head));
+        let file = match head.filter(|_| address.is_none()) {
+            Some(head) => beside(base, head),
+            None => key.with_extension("head"),
+        };
+        let name = match is_database {
+            true => place.clone(),
+            false => std::path::absolute(&place)
+                .map_or_else(|_| place.clone(), |path| path.display().to_string()),
+        };
+        Whereabouts { ledger: place, key, head: Head::new(file, &name, address) }
     }
 
     /// Of the ledger that is named, relative to where one stands; else of the policy's; else of the
@@ -118,19 +129,17 @@ impl Whereabouts {
     /// There is a key or a head and no ledger: a new one in its place would know nothing of what
     /// was published and spent.
     fn orphaned(&self) -> Failures {
-        let (what, file) =
-            if self.key.exists() { ("key", &self.key) } else { ("head", &self.head.0) };
-        let message = format!(
-            "the ledger `{}` is gone, and its {what} `{}` is still there",
-            self.ledger,
-            file.display()
-        );
+        let left = match self.key.exists() {
+            true => format!("key `{}` is", self.key.display()),
+            false => format!("head {} is", self.head.places()),
+        };
+        let message = format!("the ledger `{}` is gone, and its {left} still there", self.ledger);
         Failure::data("ledger-lost", message)
             .hint(format!(
                 "restore the ledger from a copy: what was published and spent is known to nobody else; to begin a new one \
-                 on purpose, move `{}` and `{}` away or name others",
+                 on purpose, move `{}` and {} away or name others",
                 self.key.display(),
-                self.head.0.display()
+                self.head.places()
             ))
             .into()
     }
@@ -222,7 +231,7 @@ impl Ledger {
         observer: &dyn Observer,
     ) -> Result<Option<Ledger>, Failures> {
         // Asked first: key and head are there only after the first entry was written.
-        let keyed = place.key.exists() || place.head.path().exists();
+        let keyed = place.key.exists() || place.head.is_noted()?;
         let make = matches!(access, Access::Write { make: true, .. });
         let Some(mut store) = place.store(make && !keyed)? else {
             return if keyed { Err(place.orphaned()) } else { Ok(None) };
@@ -298,12 +307,11 @@ impl Ledger {
     /// Compares the entries with the head that was noted, and notes the last one.
     fn compare_head(&mut self, locked: bool, access: Access) -> Result<(), Failures> {
         let head = self.place.head.clone();
-        let noted = head.compare(&self.name(), &self.rows)?;
+        let (noted, absent) = head.compare(&self.name(), &self.rows)?;
         // A run that was killed between the first entry and its note is no reason to worry.
-        if noted == Noted::Nothing && self.rows.len() > 1 {
+        for place in absent.iter().filter(|_| self.rows.len() > 1) {
             self.resolved.push(format!(
-                "`{}` was not there: whether entries of the ledger were cut off earlier is not known; it is kept from now on",
-                head.path().display()
+                "{place} was not there: whether entries of the ledger were cut off earlier is not known; it is kept from now on",
             ));
         }
         if !locked {

@@ -1,7 +1,8 @@
 //! A policy as it was written, with the folder that its paths are relative to.
 
+use crate::table::format;
 use scumble::failure::{Failure, Failures};
-use scumble::policy::{Policy, PolicySpec, Queries};
+use scumble::policy::{Policy, PolicyDocument, PolicySpec, Queries};
 use std::path::{Path, PathBuf};
 
 /// A policy as text: from a file, or from a front end that has none.
@@ -50,9 +51,14 @@ impl PolicyFile {
         PolicySpec::parse(&self.short_name(), &self.text)
     }
 
+    /// The text with the policy as data, which can be changed and keeps the steward's comments.
+    pub fn document(&self) -> Result<PolicyDocument, Failures> {
+        PolicyDocument::parse(&self.short_name(), self.text.as_str())
+    }
+
     /// The policy, if it is valid.
     pub fn policy(&self) -> Result<Policy, Failures> {
-        Policy::parse(&self.short_name(), &self.text)
+        Policy::parse_for(&self.short_name(), &self.text, Some(&format::written()))
     }
 
     /// What the policy says about questions of the data, if that is valid.

@@ -9,7 +9,11 @@ pub mod engine;
 pub(crate) mod gatekeeper;
 pub mod headroom;
 pub mod levels;
+#[cfg(test)]
+mod once;
+mod register;
 pub(crate) mod repair;
+pub mod rows;
 mod showing;
 mod sight;
 pub mod source;
@@ -28,8 +32,9 @@ use crate::release::recipient::{self, nothing_else};
 use crate::release::writer::{self, Job};
 use crate::release::{manifest, own};
 use engine::Engine;
+use rows::Rows;
 use scumble::algorithm::Stopped;
-use scumble::failure::{Action, Argument, Failure, Failures, Remedy};
+use scumble::failure::{Action, Argument, Failure, Failures, Kind, Remedy};
 use scumble::picture;
 use scumble::policy::Policy;
 use scumble::publish::{Made, Outcome, judge, judged, make, measure};
@@ -150,11 +155,16 @@ pub(crate) fn carry_out(
     how: &How<'_>,
     clock: &mut Clock,
 ) -> Result<Carried, Failures> {
+    let source = read_source(&mut policy, how)?;
+    carry_out_on(source, policy, how, clock)
+}
+
+/// Reads the source of a policy.
+fn read_source(policy: &mut Policy, how: &How<'_>) -> Result<Source, Failures> {
     let observer = how.publisher.observer;
     observer.phase(if how.engine.is_some() { Phase::Count } else { Phase::Read });
     let elsewhere = how.engine.map(|engine| (engine, observer));
-    let source = Source::read(&mut policy, how.base, elsewhere, how.publisher)?;
-    carry_out_on(source, policy, how, clock)
+    Source::read(policy, how.base, elsewhere, how.publisher)
 }
 
 /// The same with a source that was read already.
@@ -175,7 +185,7 @@ pub(crate) fn carry_out_on(
     observer.go_on()?;
     let progress = Timed::new(observer, policy.algorithm.seconds);
     let source = policy.source.beside(base);
-    let mut outcome = match elsewhere.filter(|_| extract.large.is_some()) {
+    let mut outcome = match elsewhere.filter(|_| matches!(extract.rows, Rows::Values { .. })) {
         None => make(
             &extract.table,
             &*policy.algorithm.algorithm,
@@ -192,16 +202,13 @@ pub(crate) fn carry_out_on(
             }
         }
     };
+    let passing = extract.rows.passing_quasi();
     if let (Some((engine, observer)), Outcome::Made(made), false) =
-        (elsewhere, &mut outcome, extract.outside.is_empty())
+        (elsewhere, &mut outcome, passing.is_empty())
     {
         let options = source::read_options(&policy);
-        let sizes = engine.sizes(
-            crate::table::origin::file(&source)?,
-            &options,
-            &extract.outside,
-            observer,
-        )?;
+        let path = crate::table::origin::file(&source)?;
+        let sizes = engine.sizes(path, &options, passing, observer)?;
         made.release.counted = Some(sizes);
     }
     // What a cancelled algorithm made is thrown away.
@@ -235,11 +242,12 @@ fn attempt(
     options: Task<'_, PublishRequest>,
 ) -> Result<Option<Published>, Failures> {
     let mut clock = Clock::new();
-    let (policy, text, base) = (file.policy()?, &file.text, &file.base);
-    if options.publisher.engine.is_some() {
-        engine::must_fit(&policy, options.ledger.is_some() || policy.ledger.is_some())?;
+    let (mut policy, text, base) = (file.policy()?, &file.text, &file.base);
+    if let Some(engine) = options.publisher.engine {
+        engine::must_fit(engine, &policy, options.ledger.is_some() || policy.ledger.is_some())?;
     }
     let target = options.to.clone().unwrap_or_else(|| beside(base, &policy.to));
+    let target = durable::without_detours(&target);
     let mut keeper = Gatekeeper::open(&policy, base, options)?;
     if !options.dry_run {
         // Said before the work, not after it.
@@ -252,7 +260,10 @@ fn attempt(
     let (publisher, seed) = (options.publisher, options.seed);
     let engine = publisher.engine;
     let how = How { base, seed, all: false, keeper: Some(&keeper), engine, publisher };
-    let mut carried = carry_out(policy, &how, &mut clock)?;
+    let source = read_source(&mut policy, &how)?;
+    // Remedies are looked for on what was read: the source may be a pipe, or change meanwhile.
+    let kept = repair::may_follow(&policy, &keeper, options).then(|| source.clone());
+    let mut carried = carry_out_on(source, policy, &how, &mut clock)?;
     keeper.recognise(&carried.policy, &carried.extract, options)?;
     options.publisher.observer.go_on()?;
     let mut notes = std::mem::take(&mut keeper.warnings);
@@ -271,7 +282,7 @@ fn attempt(
             Whole::begin(file, &text)
         });
         exposed = written.transpose()?;
-        let job = repair::Job { policy: file, target: &target, keeper: &keeper, options };
+        let job = repair::Job { policy: file, target: &target, keeper: &keeper, options, kept };
         let answer = repair::repair(&job, &carried)?;
         options.publisher.observer.go_on()?;
         clock.lap("repair");
@@ -280,8 +291,9 @@ fn attempt(
                 carried = *instead;
                 carried.answer.remedies = remedies;
             }
-            repair::Answer::Refuse { remedies, reasons, warnings } => {
+            repair::Answer::Refuse { remedies, tried, reasons, warnings } => {
                 carried.answer.remedies = remedies;
+                carried.answer.tried = tried;
                 carried.answer.reasons.extend(reasons);
                 carried.made = None;
                 notes.extend(warnings);
@@ -332,10 +344,11 @@ impl Carried {
             attacks: Vec::new(),
             recorded: None,
             remedies: Vec::new(),
+            tried: Vec::new(),
             exposed_file: None,
             exposed: String::new(),
             reasons: Vec::new(),
-            warnings: extract.warnings.clone(),
+            warnings: [extract.warnings.clone(), register::unreadable(&policy, &extract)].concat(),
             engine: None,
             seconds: BTreeMap::new(),
         };
@@ -343,7 +356,12 @@ impl Carried {
         let mut carried = Carried { policy, extract, made, read, answer, seed, exposed, sights };
         match outcome {
             Outcome::Made(made) => carried.take(made, observer)?,
-            Outcome::Refused(reasons) => {
+            Outcome::Refused(mut reasons) => {
+                // A mistake in the policy or the data is a failure, not an answer.
+                if reasons.iter().any(|reason| reason.kind != Kind::Refused) {
+                    reasons.retain(|reason| reason.kind != Kind::Refused);
+                    return Err(Failures(reasons));
+                }
                 carried.answer.reasons = reasons.iter().map(Reason::from).collect()
             }
         }
@@ -378,10 +396,15 @@ impl Carried {
     fn tell(&mut self, all: bool) {
         let Some((made, read)) = self.made.as_ref().zip(self.read.as_ref()) else { return };
         // Metrics that compare with the truth need the table here.
-        let here = self.extract.large.is_none() && self.extract.outside.is_empty();
-        let truth = here.then_some(&self.extract.table);
+        let truth = self.extract.rows.has_truth().then_some(&self.extract.table);
         let measured = measure(truth, made, self.policy.k(), all).into_iter();
-        let utility = measured.map(|(name, value)| (name.to_owned(), value)).collect();
+        let mut utility: BTreeMap<String, f64> =
+            measured.map(|(name, value)| (name.to_owned(), value)).collect();
+        // What recipients are told is what they would measure. But `gcp` counts the values of
+        // whole taxonomy files, of which they may have a part.
+        for (name, value) in Account::losses(read, self.policy.k()).filter(|(n, _)| *n != "gcp") {
+            utility.insert(name.to_owned(), value);
+        }
         Account::of(&self.policy, (read, &made.judgements), utility).tell(&mut self.answer);
     }
 
@@ -408,10 +431,13 @@ impl Carried {
     /// Finds the reasons of a refusal; the answer tells them.
     fn explain(&mut self, options: Task<'_, PublishRequest>) -> Result<(), Failures> {
         options.publisher.observer.phase(Phase::Explain);
+        // Reasons are found within the same time as the verdict; those that are not are left out.
+        let progress =
+            Timed::new(options.publisher.observer, Some(self.policy.gate.seconds as f64));
         self.answer.gate.clear();
         self.answer.exposed.clear();
         for mut sight in std::mem::take(&mut self.sights) {
-            sight.explain(&|done, total| options.publisher.observer.at(done, total));
+            sight.explain(&progress);
             options.publisher.observer.go_on()?;
             if options.exposed.is_some() {
                 self.answer.exposed.push_str(&sight.exposed_lines(options.show_values));
@@ -457,9 +483,10 @@ impl Carried {
             // Before the announcement: if that fails or is interrupted, it may be in the ledger all
             // the same.
             staging.announced(id.is_some());
+            let whole = (&extract, &*made);
             let announced =
-                keeper.announce((&policy, text), new.as_ref(), &made, &answer, target, named)?;
-            let gate = &answer.gate;
+                keeper.announce((&policy, text), new.as_ref(), whole, &answer, target, named)?;
+            let gate = &keeper.told_to_recipients(&policy, new.as_ref(), &answer.gate);
             let utility: BTreeMap<String, f64> =
                 answer.utility.iter().map(|(name, loss)| (name.clone(), loss.value)).collect();
             let job = Job {

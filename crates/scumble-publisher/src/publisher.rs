@@ -6,14 +6,17 @@
 //! with its remedy as data.
 
 use crate::answer::{
-    Answered, Checked, Compared, Estimated, Explained, Headroom, Inspection, Listed, Loaded, Noted,
-    Outcome, PrivatelyAnswered, Published, ShownRelease, Synthesized, Verified, VerifiedLedger,
+    Answered, BuiltTaxonomy, Checked, CheckedTaxonomy, Compared, Estimated, Explained, Headroom,
+    Inspection, Listed, Loaded, Noted, Outcome, PrivatelyAnswered, Published, SemanticsAnswer,
+    ShownRelease, Synthesized, Verified, VerifiedLedger,
 };
 use crate::attack::why;
 use crate::attack::{self, AttackAnswer, AttackRequest};
 use crate::check::{self, CheckRequest};
+use crate::dp::semantics::{self, SemanticsRequest};
 use crate::dp::synthesize::{self, SynthesizeRequest};
 use crate::dp::{self, PrivateQueryRequest};
+use crate::inspect::taxonomies::{self, BuildTaxonomyRequest, CheckTaxonomyRequest};
 use crate::inspect::{self, InspectRequest};
 use crate::ledger::Whereabouts;
 use crate::ledger::records::{self, AddRequest};
@@ -27,7 +30,7 @@ use crate::query;
 use crate::query::estimate;
 use crate::release::memory::{MemoryRelease, Scratch};
 use crate::release::verify;
-use crate::table::columns::{Columns, ReadOptions};
+use crate::table::columns::{Choose, Columns, ReadOptions};
 use crate::table::load;
 use crate::table::memory::{MemoryTable, Tables};
 use crate::table::origin;
@@ -173,6 +176,11 @@ impl Publisher<'_> {
         synthesize::synthesize(policy, self.task(request))
     }
 
+    /// Tells what a price, or a mechanism on few data sets, means for an adversary's beliefs.
+    pub fn semantics(&self, request: &SemanticsRequest) -> Result<SemanticsAnswer, Failures> {
+        semantics::semantics(self.task(request))
+    }
+
     /// Checks the certificate of a release from its folder alone.
     pub fn verify(&self, release: &Path) -> Result<Verified, Failures> {
         verify::verify(release, self)
@@ -181,6 +189,22 @@ impl Publisher<'_> {
     /// Copies the rows of a release into a new table of a database.
     pub fn load(&self, release: &Path, into: &str, table: &str) -> Result<Loaded, Failures> {
         load::load(release, into, table, self.observer)
+    }
+
+    /// Builds the taxonomy of a column by a rule. It lists the values of the data.
+    pub fn build_taxonomy(
+        &self,
+        request: &BuildTaxonomyRequest,
+    ) -> Result<BuiltTaxonomy, Failures> {
+        taxonomies::build(self.task(request))
+    }
+
+    /// Checks a taxonomy file, by itself and against the values of a column.
+    pub fn check_taxonomy(
+        &self,
+        request: &CheckTaxonomyRequest,
+    ) -> Result<CheckedTaxonomy, Failures> {
+        taxonomies::check(self.task(request))
     }
 
     /// Finds out how many more releases by a policy pass the gate, at most so many.
@@ -262,6 +286,19 @@ impl Publisher<'_> {
     ) -> Result<Columns, Failures> {
         let progress = |done, total| self.observer.at(done, total);
         let read = origin::read(&self.tables, source, options, wanted, &progress)?;
+        self.observer.go_on()?;
+        Ok(read)
+    }
+
+    /// Reads the columns that are chosen once the header is known, and reports progress.
+    pub(crate) fn read_chosen(
+        &self,
+        source: &Source,
+        options: &ReadOptions,
+        choose: Choose<'_>,
+    ) -> Result<Columns, Failures> {
+        let progress = |done, total| self.observer.at(done, total);
+        let read = origin::read_chosen(&self.tables, source, options, choose, &progress)?;
         self.observer.go_on()?;
         Ok(read)
     }

@@ -2,12 +2,13 @@
 
 mod arrow;
 pub mod columns;
-mod csv;
 pub mod dictionary;
+pub mod format;
 pub mod guard;
 pub mod load;
 pub mod memory;
 pub mod origin;
 pub(crate) mod postgres;
+pub(crate) mod shuffle;
 pub(crate) mod sqlite;
 pub mod write;

@@ -5,15 +5,18 @@
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use scumble::policy::spec::{AttributeSpec, ModelSpec, TaxonomySpec};
-use scumble::policy::{Difference, PolicySpec, Source};
+use scumble::policy::{Difference, PolicySpec, Source, Sweep};
 use scumble::table::Role;
 use scumble_publisher::answer::{Outcome, Published};
 use scumble_publisher::attack::{AttackAnswer, AttackRequest};
 use scumble_publisher::inspect::InspectRequest;
+use scumble_publisher::inspect::taxonomies::{BuildTaxonomyRequest, CheckTaxonomyRequest};
 use scumble_publisher::ledger::Whereabouts;
 use scumble_publisher::policy_file::PolicyFile;
+use scumble_publisher::publish::compare::CompareRequest;
 use scumble_publisher::publish::{PublishRequest, Repair};
 use scumble_publisher::publisher::Publisher;
+use scumble_publisher::table::columns::ReadOptions;
 use scumble_publisher::table::memory::MemoryTable;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,8 +80,26 @@ fn from_a_batch_to_an_attack() {
     let (nothing, none) = publisher.publish_to_memory(&policy, &seeded()).unwrap();
     assert!(nothing.outcome == Outcome::Refused && none.is_none());
 
-    // The second remedy, on disk.
-    let second = &refused.remedies[1];
+    // The second remedy that changes the policy, through its spec: what it says, it does.
+    let saved: Vec<_> = refused.remedies.iter().filter(|r| r.policy.is_some()).collect();
+    let second = saved.get(1).unwrap_or_else(|| panic!("{:?}", refused.remedies));
+    let text = second.policy.as_deref().unwrap();
+    let spec = PolicySpec::parse("remedy", text).unwrap_or_else(|e| panic!("{e}"));
+    let dry = PublishRequest { dry_run: true, ..seeded() };
+    let would = publish(&publisher, &PolicyFile::of_spec(&spec, base), &dry);
+    assert_eq!(would.outcome, Outcome::WouldPublish, "{would:?}");
+    assert_eq!((would.rows, would.suppressed), (second.records, second.suppressed));
+
+    // What else could be had: one policy with several values.
+    let set = vec![Sweep::parse("k=2,3,6").unwrap()];
+    let sweep = CompareRequest { seed: Some(1), set, ..CompareRequest::default() };
+    let compared = publisher.compare(std::slice::from_ref(&policy), &sweep).unwrap();
+    let chosen: Vec<&str> = compared.policies.iter().map(|p| p.set[0].value.as_str()).collect();
+    assert_eq!(chosen, ["2", "3", "6"]);
+    let classes: Vec<u64> = compared.policies.iter().map(|p| p.classes).collect();
+    assert!(classes.is_sorted_by(|a, b| a >= b), "{classes:?}");
+
+    // The same remedy by its number, on disk.
     let request = PublishRequest { repair: Repair::Number(second.number), ..seeded() };
     let first = publish(&publisher, &policy, &request);
     assert_eq!(first.outcome, Outcome::Published);
@@ -129,6 +150,35 @@ fn from_a_batch_to_an_attack() {
     let why = publisher.why("P20", None, &request).unwrap();
     let total: f64 = why.values.iter().map(|v| v.probability).sum();
     assert!((total - 1.0).abs() < 1e-9, "{why:?}");
+}
+
+/// Taxonomies are built and checked without a file of the data.
+#[test]
+fn taxonomies_of_a_table_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let publisher = Publisher::default().with_table("patients", people(0..12));
+    let data = Source::from(Path::new("memory:patients"));
+    let request = BuildTaxonomyRequest {
+        data: data.clone(),
+        read: ReadOptions::default(),
+        column: "ward".into(),
+        rule: TaxonomySpec::prefix(),
+        to: None,
+    };
+    let built = publisher.build_taxonomy(&request).unwrap();
+    assert_eq!((built.values, built.rows.as_ref().map(Vec::len)), (6, Some(6)));
+    let file = folder.path().join("wards.csv");
+    publisher.build_taxonomy(&BuildTaxonomyRequest { to: Some(file.clone()), ..request }).unwrap();
+    let mut request = CheckTaxonomyRequest {
+        file,
+        against: Some((data.clone(), "ward".into())),
+        ..CheckTaxonomyRequest::default()
+    };
+    let checked = publisher.check_taxonomy(&request).unwrap();
+    assert_eq!(checked.against.unwrap().missing, 0);
+    request.against = Some((data, "illness".into()));
+    let checked = publisher.check_taxonomy(&request).unwrap().against.unwrap();
+    assert_eq!((checked.missing, checked.missing_values.len()), (5, 0), "values are personal data");
 }
 
 /// The same policy publishes the same rows from memory and from a file.

@@ -28,6 +28,62 @@ fn table(text: &str) -> (tempfile::TempDir, Inspection) {
     (folder, found)
 }
 
+/// The failure of an inspection, as text.
+fn doubt(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data.csv");
+    std::fs::write(&path, text).unwrap();
+    let found = Publisher::default().inspect(&(&*path).into(), &InspectRequest::default());
+    let problem = found.err().map_or_else(String::new, |e| {
+        assert!(e.0.iter().all(|p| p.code == "wrong-header"), "{e}");
+        e.to_string()
+    });
+    let sure = InspectRequest { header: true, ..InspectRequest::default() };
+    let _ = look(&path, &sure);
+    problem
+}
+
+/// Where a file has no header, the first person's values are no names of columns.
+#[test]
+fn the_first_person_is_not_shown_as_a_header() {
+    let rows = [
+        "Anna Smith,34,34101,1980-02-03,flu,anna@example.org",
+        "Bert Jones,41,34102,1975-11-30,tb,bert@example.org",
+        "Carl Brown,29,34101,1988-05-17,flu,carl@example.org",
+        "Dora White,52,34105,1969-09-09,hd,dora@example.org",
+    ];
+    // Any one of its columns gives a person away.
+    for column in 1..6 {
+        let cut = |row: &str| {
+            let cells: Vec<&str> = row.split(',').collect();
+            format!("{},{}\n", cells[0], cells[column])
+        };
+        let text: String = rows.iter().map(|row| cut(row)).collect();
+        let problem = doubt(&text);
+        assert!(problem.contains("column 2"), "{column}: {problem}");
+        assert!(!problem.contains("Anna") && !problem.contains("34") && !problem.contains("flu"));
+    }
+    let problem = doubt(&(rows.join("\n") + "\n"));
+    assert!(problem.contains("columns 2, 3, 4, 5, 6"), "{problem}");
+    let codes = doubt("P0042,x\nP0001,y\nP0002,z\n");
+    assert!(codes.contains("column 1 ") && !codes.contains("0042"), "{codes}");
+}
+
+#[test]
+fn honest_headers_are_believed() {
+    let headers =
+        ["name,age,zip", "Patient ID,q1,ICD10", "größe,x2,T-Score", "date,2nd visit,covid19"];
+    for header in headers {
+        assert_eq!(
+            doubt(&format!("{header}\nAnna,34,A01\nBert,41,B02\nCarl,29,C7\n")),
+            "",
+            "{header}"
+        );
+    }
+    // Years may be names, if the steward says so.
+    assert!(doubt("town,2019,2020\nX,1,2\nY,3,4\n").contains("columns 2, 3"));
+}
+
 fn column<'a>(found: &'a Inspection, name: &str) -> &'a ColumnProfile {
     found.columns.iter().find(|c| c.name == name).unwrap_or_else(|| panic!("no column {name}"))
 }

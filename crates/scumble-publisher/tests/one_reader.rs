@@ -7,6 +7,14 @@
 mod forged;
 #[path = "one_reader/law.rs"]
 mod law;
+#[path = "one_reader/leaves.rs"]
+mod leaves;
+#[path = "one_reader/registers.rs"]
+mod registers;
+#[path = "one_reader/twins.rs"]
+mod twins;
+#[path = "one_reader/undeclared.rs"]
+mod undeclared;
 
 use scumble_publisher::answer::{Checked, Published, Verified};
 use scumble_publisher::check::CheckRequest;

@@ -352,6 +352,8 @@ arguments! {
     Facts = "facts",
     /// Conditions under which an attack counts as a failed test.
     FailOn = "fail-on",
+    /// Take the first line of a file for its header.
+    Header = "header",
     /// Columns of the register that tell who is in which release.
     In = "in",
     /// The file of the ledger's key.
@@ -404,6 +406,8 @@ arguments! {
     To = "to",
     /// How many people to list.
     Top = "top",
+    /// How long an answer may take.
+    Seconds = "seconds",
     /// The true values.
     Truth = "truth",
     /// A parameter of an attack, as `key=value`.

@@ -7,16 +7,20 @@
 //! [`Adversary`] put together what she was given, before and with the new release, and counts whom
 //! it exposes beyond what the policy's [`Gate`] allows.
 //!
-//! The verdict comes first, and within a limit of work that is counted, not timed;
-//! [`Seen::explain`] looks for reasons afterwards. What could not be decided within the limit is
-//! judged like this:
+//! The verdict comes first, and within a limit of work that is counted ([`Gate::work`]);
+//! [`Seen::explain`] looks for reasons afterwards. A clock is the outer limit ([`Gate::seconds`]).
+//! What could not be decided within these limits is judged like this, and [`Seen::exhausted`] says
+//! which of them was reached:
 //!
 //! - for `certain` and `candidates`, a value that is neither proven possible nor excluded counts as
 //!   possible, unless the belief of maximum entropy gives it next to nothing: then it counts as
 //!   impossible, which it likely is;
 //! - for a `posterior` that the policy gives, somebody about whom the belief of maximum entropy did
 //!   not settle counts as exposed ([`What::Undecided`]), unless it had not settled before the
-//!   release either. The default limit judges the belief so far.
+//!   release either. The default limit judges the belief so far;
+//! - somebody of whom flows could not be followed to the end, and about whom no belief settled
+//!   either, counts as exposed, and so does everybody about whom a belief that is judged had not
+//!   settled when time was up. They are counted ([`Seen::undecided`]).
 //!
 //! What is judged is one attribute at a time; what is put together are rows. A release that shows
 //! several columns says how often their combinations occur, and what another says about one of them
@@ -30,11 +34,12 @@ mod learn;
 mod memory;
 mod reasons;
 mod rows;
+mod seen;
 
-pub use learn::{Breach, Seen, What};
 pub use memory::{Adversary, EVERYBODY, Memory, Remembered, adversaries};
 pub use reasons::Reason;
 pub use rows::{Cell, Counted, Part, Rows, Statement};
+pub use seen::{Breach, Seen, What};
 
 use crate::algorithm::Requirement;
 use crate::exact::Ratio;
@@ -78,7 +83,23 @@ pub struct Gate {
     pub everybody: bool,
     /// Whether changes that would pass are looked for when a release is refused.
     pub remedies: bool,
+    /// Work that flows, and a belief, may take: of what was published before, with the new release,
+    /// and of that alone. Counted, so that every machine comes to the same verdict. A policy that
+    /// gives `seconds` gives as many times [`WORK_PER_SECOND`].
+    pub work: u64,
+    /// Seconds that one judgement may take, of all attributes and adversaries together. What is not
+    /// found out by then is treated as the module says; whoever holds a clock passes it as
+    /// [`crate::progress::Report::is_late`].
+    pub seconds: u64,
 }
+
+/// Counted work of flows, and of a belief, for each second that a judgement may take. With the
+/// default of 120 seconds it is some ten seconds on one core for each of them, so that the clock
+/// decides only on slow machines and in long series.
+pub const WORK_PER_SECOND: u64 = 16_000_000;
+
+/// Seconds that one judgement may take by default.
+pub const SECONDS: u64 = 120;
 
 /// The ε that randomized responses of several releases about one person's value may add up to,
 /// unless the policy says something else. The odds between any two values change by a factor of at
@@ -100,6 +121,8 @@ impl Default for Gate {
             coalitions: 1,
             everybody: true,
             remedies: true,
+            work: SECONDS * WORK_PER_SECOND,
+            seconds: SECONDS,
         }
     }
 }
@@ -182,7 +205,7 @@ pub type Strongest = Vec<(u32, f64)>;
 /// How many values what was published before leaves possible for the people of the new release: so
 /// many people for each number of values. Those of whom nothing was published are not counted.
 pub fn left(memory: &Memory, progress: Progress<'_>) -> Result<BTreeMap<u64, u64>, Failure> {
-    learn::left(memory, &Watch::new(progress, 0))
+    learn::left(memory, &Watch::timed(progress, 0))
 }
 
 /// What everybody learns who has the new release, which is the memory's last. `definetti` is the
@@ -194,11 +217,11 @@ pub fn judge(
     progress: Progress<'_>,
 ) -> Result<Vec<Seen>, Failure> {
     let who = adversaries(memory, gate.coalitions, gate.everybody);
-    let watch = Watch::new(progress, who.len() as u64);
+    let watch = Watch::timed(progress, who.len() as u64);
     let mut all = Vec::with_capacity(who.len());
     for adversary in who {
         watch.go_on();
-        all.push(learn::look(memory, gate, definetti, adversary, &watch)?);
+        all.push(seen::look(memory, gate, definetti, adversary, &watch)?);
         watch.add(1);
         watch.check()?;
     }

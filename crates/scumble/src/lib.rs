@@ -17,7 +17,8 @@
 //! - [`dp`]: differential privacy: mechanisms with their prices, budgets, what a price means;
 //! - [`risk`]: re-identification risk, [`uniqueness`]: uniques of the population, estimated,
 //!   [`perturb`]: values changed before anything else, [`exact`]: the arithmetic of verdicts,
-//!   [`picture`]: a partitioning drawn.
+//!   [`picture`]: a partitioning drawn;
+//! - [`glossary`]: the words of the field, explained.
 //!
 //! # Example
 //!
@@ -81,6 +82,7 @@ pub mod exact;
 pub mod failure;
 pub mod freeform;
 pub mod gate;
+pub mod glossary;
 pub mod history;
 pub mod inference;
 mod labels;

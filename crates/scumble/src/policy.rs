@@ -18,15 +18,15 @@ use crate::perturb::{Method, Step};
 use crate::table::Role;
 use crate::taxonomy::Rule;
 use reader::{Reader, Section, line_of, scalar, shown};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+mod document;
 mod freeform;
 mod gate;
 mod history;
+mod key;
 mod queries;
 mod reader;
 mod source;
@@ -34,7 +34,9 @@ pub mod spec;
 mod taxonomies;
 mod tree;
 
+pub use document::PolicyDocument;
 pub use history::{Difference, HistoryPolicy};
+pub use key::{Chosen, PolicyKey, Sweep};
 pub use queries::{Asked, ColumnRule, Queries, SyntheticRule};
 pub use source::{MEMORY, Rows, Source, check_address, is_postgres};
 pub use spec::PolicySpec;
@@ -73,8 +75,9 @@ pub struct Policy {
     pub head: Option<String>,
     /// Where the release goes, as written.
     pub to: String,
-    /// In which format.
-    pub format: Format,
+    /// In which format, by name; `csv` unless it says otherwise. Which there are, knows whoever
+    /// writes.
+    pub format: String,
 }
 
 /// What a policy says about a column.
@@ -108,21 +111,22 @@ pub struct AlgorithmChoice {
     pub seconds: Option<f64>,
 }
 
-/// File format of a release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)]
-pub enum Format {
-    Csv,
-    Parquet,
-}
-
 impl Policy {
-    /// Reads a policy. `name` is the file's name, for messages.
+    /// Reads a policy. `name` is the file's name, for messages. Whether there is the format that
+    /// it names is not asked.
     pub fn parse(name: &str, text: &str) -> Result<Policy, Failures> {
+        Policy::parse_for(name, text, None)
+    }
+
+    /// The same for somebody who writes releases in these formats, if they are given.
+    pub fn parse_for(name: &str, text: &str, formats: Option<&[&str]>) -> Result<Policy, Failures> {
         let root = table_of(name, text)?;
         let reader = Reader::new(Some(name), text);
-        let policy = reader.policy(&Section { path: String::new(), table: root.get_ref(), at: 0 });
+        let section = Section { path: String::new(), table: root.get_ref(), at: 0 };
+        let policy = reader.policy(&section);
+        if let Some(formats) = formats {
+            reader.must_be_written(&section, formats);
+        }
         reader.finish(policy)
     }
 
@@ -200,27 +204,29 @@ fn table_of<'a>(name: &str, text: &'a str) -> Result<Spanned<DeTable<'a>>, Failu
     })
 }
 
+/// The keys of a policy.
+const ROOT_KEYS: [&str; 16] = [
+    "publisher",
+    "source",
+    "recipients",
+    "delimiter",
+    "quote",
+    "missing",
+    "attributes",
+    "models",
+    "algorithm",
+    "gate",
+    "history",
+    "ledger",
+    "key",
+    "head",
+    "release",
+    "queries",
+];
+
 impl<'a> Reader<'a> {
     fn policy(&self, root: &Section<'a>) -> Option<Policy> {
-        let known = [
-            "publisher",
-            "source",
-            "recipients",
-            "delimiter",
-            "quote",
-            "missing",
-            "attributes",
-            "models",
-            "algorithm",
-            "gate",
-            "history",
-            "ledger",
-            "key",
-            "head",
-            "release",
-            "queries",
-        ];
-        self.only(root, &known);
+        self.only(root, &ROOT_KEYS);
         let source = self.source(root);
         if root.get("queries").is_some() {
             // Read for its mistakes; `query --dp` reads it for its content.
@@ -253,7 +259,8 @@ impl<'a> Reader<'a> {
             }
             to
         });
-        let format = release.as_ref().and_then(|r| self.format(r)).unwrap_or(Format::Csv);
+        let format = release.as_ref().and_then(|r| self.text_at(r, "format"));
+        let format = format.unwrap_or_else(|| "csv".to_owned());
         // Everything is read before the first `?`, so that every mistake is reported.
         let publisher = self.text_at(root, "publisher");
         let recipients = self.texts_at(root, "recipients").unwrap_or_default();
@@ -288,23 +295,20 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn format(&self, release: &Section<'a>) -> Option<Format> {
-        let value = release.get("format")?;
-        match value.get_ref().as_str() {
-            Some("csv") => Some(Format::Csv),
-            Some("parquet") => Some(Format::Parquet),
-            other => {
-                let problem = Failure::policy(
-                    "wrong-value",
-                    format!("`release.format` cannot be {}", shown(value.get_ref())),
-                );
-                self.report(
-                    value.span().start,
-                    problem.hint(did_you_mean(other.unwrap_or(""), ["csv", "parquet"])),
-                );
-                None
-            }
-        }
+    /// Reports a format that is none of these.
+    fn must_be_written(&self, root: &Section<'a>, formats: &[&str]) {
+        let release = root.get("release").and_then(|r| r.get_ref().as_table());
+        let Some(value) = release.and_then(|r| r.get("format")) else { return };
+        // What is no text was reported before.
+        let Some(format) = value.get_ref().as_str().filter(|f| !formats.contains(f)) else {
+            return;
+        };
+        let message = format!("`release.format` cannot be {}", shown(value.get_ref()));
+        self.report(
+            value.span().start,
+            Failure::policy("wrong-value", message)
+                .hint(did_you_mean(format, formats.iter().copied())),
+        );
     }
 
     fn attributes(&self, root: &Section<'a>) -> Vec<AttributePolicy> {

@@ -9,7 +9,8 @@
 //! with a result that its caller throws away. *Late* ([`Report::is_late`]) means that time is up
 //! and a result is wanted all the same: an algorithm that improves what it has returns the best so
 //! far. The two are told apart because an algorithm that is late must still find something that
-//! may be published.
+//! may be published. In what judges, work is counted rather than timed, so that every machine comes
+//! to the same answer; the clock is only the outer limit.
 
 use crate::failure::Failure;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -53,6 +54,10 @@ impl dyn Report + '_ {
 ///
 /// [`Watch::stopped`] costs one load and may be asked in every turn of a loop; somebody has to
 /// call [`Watch::add`] or [`Watch::go_on`] now and then, which ask the reporter.
+///
+/// A watch that is [timed](Watch::timed) stops when time is up, too. Whoever holds it asks
+/// [`Watch::check`] whether the result is still wanted, and [`Watch::out_of_time`] whether it is
+/// incomplete.
 pub struct Watch<'a> {
     progress: Progress<'a>,
     done: AtomicU64,
@@ -60,6 +65,10 @@ pub struct Watch<'a> {
     /// Units of work since the reporter was last asked.
     unasked: AtomicU64,
     stopped: AtomicBool,
+    /// Whether being late is a reason to stop.
+    timed: bool,
+    /// Whether it stopped for that reason.
+    out_of_time: AtomicBool,
 }
 
 impl<'a> Watch<'a> {
@@ -71,7 +80,14 @@ impl<'a> Watch<'a> {
             total,
             unasked: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
+            timed: false,
+            out_of_time: AtomicBool::new(false),
         }
+    }
+
+    /// The same for a search that ends with what it has when time is up.
+    pub fn timed(progress: Progress<'a>, total: u64) -> Watch<'a> {
+        Watch { timed: true, ..Watch::new(progress, total) }
     }
 
     /// Of a computation that nobody watches or cancels.
@@ -84,7 +100,18 @@ impl<'a> Watch<'a> {
         let done = self.done.fetch_add(done, Ordering::Relaxed).saturating_add(done);
         // A computation of unknown size counts what it has done all the same.
         let done = if self.total == 0 { done } else { done.min(self.total) };
-        if !self.stopped() && !self.progress.at(done, self.total) {
+        self.ask(done)
+    }
+
+    /// Tells the reporter how much is done. Whether to go on.
+    fn ask(&self, done: u64) -> bool {
+        if self.stopped() {
+            return false;
+        }
+        if !self.progress.at(done, self.total) {
+            self.stopped.store(true, Ordering::Relaxed);
+        } else if self.timed && self.progress.is_late() {
+            self.out_of_time.store(true, Ordering::Relaxed);
             self.stopped.store(true, Ordering::Relaxed);
         }
         !self.stopped()
@@ -93,10 +120,7 @@ impl<'a> Watch<'a> {
     /// Tells that so much more is nearly done, without adding it. Whether to go on.
     pub fn peek(&self, nearly: u64) -> bool {
         let done = self.done.load(Ordering::Relaxed).saturating_add(nearly).min(self.total);
-        if !self.stopped() && !self.progress.at(done, self.total) {
-            self.stopped.store(true, Ordering::Relaxed);
-        }
-        !self.stopped()
+        self.ask(done)
     }
 
     /// Asks whether to go on, without news.
@@ -115,9 +139,14 @@ impl<'a> Watch<'a> {
         !self.stopped()
     }
 
-    /// Whether it was cancelled.
+    /// Whether it was cancelled or, if it is timed, time is up.
     pub fn stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Whether it stopped because time was up, and not because it was cancelled.
+    pub fn out_of_time(&self) -> bool {
+        self.out_of_time.load(Ordering::Relaxed)
     }
 
     /// Whether time is up ([`Report::is_late`]).
@@ -125,9 +154,21 @@ impl<'a> Watch<'a> {
         self.progress.is_late()
     }
 
-    /// A failure if it was cancelled.
+    /// A failure if it was cancelled. That time is up is no failure.
     pub fn check(&self) -> Result<(), Failure> {
-        if self.stopped() { Err(Failure::cancelled()) } else { Ok(()) }
+        if self.stopped() && !self.out_of_time() { Err(Failure::cancelled()) } else { Ok(()) }
+    }
+}
+
+/// A watch is a reporter for the parts of its computation, whose sizes it does not know: it asks
+/// its own reporter whether to go on, and whether time is up.
+impl Report for Watch<'_> {
+    fn at(&self, _done: u64, _total: u64) -> bool {
+        self.go_on() || self.out_of_time()
+    }
+
+    fn is_late(&self) -> bool {
+        self.out_of_time() || self.progress.is_late()
     }
 }
 
@@ -175,5 +216,16 @@ mod tests {
         let (late, silent): (Progress<'_>, Progress<'_>) = (&Late, &|_, _| true);
         assert!(late.at(0, 0) && !late.improves(0, 0));
         assert!(silent.improves(0, 0));
+        let patient = Watch::new(late, 0);
+        assert!(patient.go_on() && !patient.stopped(), "it was not told to look at the time");
+        let timed = Watch::timed(late, 0);
+        assert!(!timed.go_on() && timed.stopped() && timed.out_of_time());
+        assert!(timed.check().is_ok(), "what was found is wanted");
+        let inner = Watch::timed(&timed, 0);
+        assert!(!inner.go_on() && inner.out_of_time() && inner.check().is_ok());
+        let cancelled = Watch::timed(&|_, _| false, 0);
+        assert!(!cancelled.go_on() && !cancelled.out_of_time() && cancelled.check().is_err());
+        let inner = Watch::timed(&cancelled, 0);
+        assert!(!inner.go_on() && !inner.out_of_time() && inner.check().is_err());
     }
 }

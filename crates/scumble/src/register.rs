@@ -262,7 +262,7 @@ impl Value<'_> {
 
 /// Where a text stands on an attribute.
 pub(crate) fn place(taxonomy: &Taxonomy, text: &str) -> Place {
-    match taxonomy.find(text) {
+    match taxonomy.find(text).or_else(|| taxonomy.stands_at(text)) {
         Some(leaf) => 2 * leaf,
         None => taxonomy.leaf_below(text).map_or(OUTSIDE, |leaf| 2 * leaf + 1),
     }

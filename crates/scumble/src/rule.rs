@@ -488,6 +488,12 @@ fn cells(
     if bad > 0 {
         return Err(not_on_scale(&scale, column, bad).into());
     }
+    if let Scale::Number(grid) = &scale {
+        let far = placed.iter().filter(|(cell, _)| !grid.can_write(*cell)).count();
+        if far > 0 {
+            return Err(out_of_range(column, far).into());
+        }
+    }
     // Texts of one cell are one value. Where values are exact the shortest text stands for `1`,
     // `01` and `1.0`.
     placed.sort_unstable_by_key(|&(cell, text)| (cell, text.len(), text));
@@ -548,6 +554,18 @@ fn of_cells(scale: Scale, placed: &[(i64, &str)], has_missing: bool, unlisted: b
         Scale::Nominal | Scale::Ordinal => Cow::Borrowed(ROOT),
     };
     grow(scale, Leaves { texts: leaves, positions: places, has_missing, unlisted }, levels, label)
+}
+
+/// The problem that numbers are so large that no interval around them can be written.
+fn out_of_range(column: &str, far: usize) -> Failure {
+    let values = match far {
+        1 => format!("one value of column `{column}` is"),
+        _ => format!("{far} distinct values of column `{column}` are"),
+    };
+    let message = format!("{values} out of range: an interval around it would need 19 digits");
+    Failure::data("number-too-large", message).column(column).hint(
+        "say where numbers end with `low` and `high`, or list the text that means missing under `missing`",
+    )
 }
 
 /// The problem that values are no numbers or dates; says how many.
@@ -619,7 +637,13 @@ pub(crate) fn prefix(
     };
     let leaves = Leaves { texts, has_missing, unlisted, ..Leaves::default() };
     let taxonomy = grow(Scale::Nominal, leaves, keep.len() + 1, label);
-    taxonomy.masking(Prefix { keep, length: rule.length })
+    let declared = match rule.length {
+        // Levels that keep all of every text that there may be are none.
+        Some(_) if !rule.keep.is_empty() => keep.clone(),
+        _ => rule.keep.clone(),
+    };
+    let length = rule.length;
+    taxonomy.masking(Prefix { keep, length }, Prefix { keep: declared, length })
 }
 
 pub(crate) fn flat(values: &[&str], has_missing: bool, unlisted: bool) -> Taxonomy {

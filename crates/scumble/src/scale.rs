@@ -247,6 +247,16 @@ impl Grid {
         }
     }
 
+    /// Whether every interval around the cell can be written so that it is read again: its ends
+    /// have no more digits than a number may have.
+    pub(crate) fn can_write(&self, cell: i64) -> bool {
+        const END: i64 = 10i64.pow(18);
+        let start = self.start(cell);
+        let widths = self.widths.iter().copied().chain((!self.exact).then(|| self.width()));
+        let fits = |width: i64| start.checked_add(width).is_some_and(|end| end < END);
+        start > -END && widths.into_iter().all(fits)
+    }
+
     /// The cells of a text; the caller sees to it that it is the one text for them.
     fn parse(&self, text: &str) -> Option<(i64, i64)> {
         let place = |t: &str| Decimal::parse(t)?.units(self.decimals);

@@ -55,6 +55,10 @@ pub struct Taxonomy {
     level: Option<usize>,
     /// How text is masked at the levels below the root.
     masks: Option<Prefix>,
+    /// The rule by which labels are masked, as it was declared; see [`Taxonomy::masked_loss`].
+    masked_by: Option<Prefix>,
+    /// The scale that labels are written on, where leaves are groups of a recoding's own.
+    written_on: Option<Scale>,
     /// Node identifiers: below `leaves.len()` a leaf, above it `nodes[id - leaves.len()]`. One node
     /// per distinct run: a level that only renames a node adds an alias, not a node.
     nodes: Vec<Node>,
@@ -67,6 +71,8 @@ pub struct Taxonomy {
     aliases: HashMap<(u32, u32), String>,
     /// See [`Taxonomy::exceptions`].
     exceptions: Vec<(String, Vec<String>)>,
+    /// See [`Taxonomy::standing_for`].
+    standing: HashMap<String, u32>,
 }
 
 /// The leaves that a taxonomy is grown over.
@@ -479,12 +485,64 @@ impl Taxonomy {
         self.size_at(run, level).min(self.domain())
     }
 
-    /// The level at which masked text is shown, relative to the number of levels. How many values a
-    /// mask stands for is not known from the rule. `None` for other taxonomies.
-    pub(crate) fn masked_loss(&self, run: Run) -> Option<f64> {
-        self.masks.as_ref()?;
-        let lowest = || (0..=self.levels()).find(|&level| self.at_level(run.first, level) == run);
-        Some(self.level.or_else(lowest)? as f64 / self.levels().max(1) as f64)
+    /// The same over the leaves that were declared: whether a missing value occurs does not count.
+    pub(crate) fn declared_loss(&self, run: Run) -> f64 {
+        let run = self.cover(run);
+        let real = self.real() as u64;
+        let below = (u64::from(run.last) + 1).min(real).saturating_sub(u64::from(run.first));
+        if real < 2 { 0.0 } else { below.saturating_sub(1) as f64 / (real - 1) as f64 }
+    }
+
+    /// The share of its characters that a masked label has lost, or of its levels where the rule
+    /// declares them. How many values a mask stands for is not known from the rule. `longest` is
+    /// the length of the longest text where the rule declares none. `None` if labels are not masked.
+    ///
+    /// Only the rule and the label count: the levels of the taxonomy reach up to the longest value
+    /// of the extract, which may be that of a suppressed record.
+    pub(crate) fn masked_loss(&self, label: &str, longest: usize) -> Option<f64> {
+        let rule = self.masked_by.as_ref()?;
+        let Some(kept) = rule.kept(label) else { return Some(0.0) };
+        let kept = kept.chars().count();
+        if rule.keep.is_empty() {
+            let length = rule.length.unwrap_or(longest).max(1);
+            return Some(length.saturating_sub(kept) as f64 / length as f64);
+        }
+        let below = rule.keep.iter().filter(|&&n| n >= kept).count();
+        Some(below as f64 / (rule.keep.len() + 1) as f64)
+    }
+
+    /// Whether a label of these runs is masked, or shows the root; `None` if labels are never
+    /// masked.
+    pub fn is_masked<'r>(&self, runs: impl IntoIterator<Item = &'r Run>) -> Option<bool> {
+        let rule = self.masked_by.as_ref()?;
+        Some(runs.into_iter().any(|run| rule.kept(&self.label(*run)).is_some()))
+    }
+
+    /// Number of characters of the shortest text that a masked label may stand for; of other labels
+    /// their own.
+    pub(crate) fn unmasked_length(&self, label: &str) -> usize {
+        let kept = self.masked_by.as_ref().and_then(|rule| rule.kept(label));
+        kept.map_or_else(|| label.chars().count(), |kept| kept.chars().count() + 1)
+    }
+
+    /// The same taxonomy, with labels that mean what they mean in another: groups of values that
+    /// are called by its nodes.
+    pub fn written_as(self, other: &Taxonomy) -> Taxonomy {
+        let written_on = other.scale.has_cells().then(|| other.scale.clone());
+        Taxonomy { masked_by: other.masked_by.clone(), written_on, ..self }
+    }
+
+    /// The scale that labels are written on.
+    pub(crate) fn written_on(&self) -> &Scale {
+        self.written_on.as_ref().unwrap_or(&self.scale)
+    }
+
+    /// The cells that a run with this label stands for to somebody who knows the rule alone.
+    pub(crate) fn published_cells(&self, run: Run, label: &str) -> Option<(i64, i64)> {
+        match &self.written_on {
+            Some(scale) => scale.parse(label),
+            None => self.cells(run),
+        }
     }
 
     /// Cell of a leaf on a number or date scale; its code on the others.
@@ -510,6 +568,19 @@ impl Taxonomy {
     /// last.
     pub fn rows(&self) -> Vec<Vec<String>> {
         (0..self.real() as u32).map(|leaf| self.row(leaf)).collect()
+    }
+
+    /// The same taxonomy, in which these values are no leaves and stand where a leaf is: every label
+    /// that a release shows stands for both or for neither. People of a register are placed so by
+    /// whoever has the whole of a file of which only a part is published.
+    pub fn standing_for(mut self, values: HashMap<String, u32>) -> Taxonomy {
+        self.standing = values;
+        self
+    }
+
+    /// The leaf where a value stands that is no leaf, if that is known.
+    pub fn stands_at(&self, text: &str) -> Option<u32> {
+        self.standing.get(text).copied()
     }
 
     /// The row of a leaf.
@@ -553,12 +624,15 @@ pub(crate) fn grow<'a>(
         unlisted,
         level: None,
         masks: None,
+        masked_by: None,
+        written_on: None,
         nodes: Vec::new(),
         parents: vec![u32::MAX; n],
         ladder: Vec::with_capacity(levels),
         labels: HashMap::with_capacity(n),
         aliases: HashMap::new(),
         exceptions: Vec::new(),
+        standing: HashMap::new(),
         leaves: Vec::new(),
     };
     for (i, text) in leaves.iter().enumerate() {
@@ -600,8 +674,8 @@ pub(crate) fn written_like_a_group(of: &str) -> Failure {
 
 impl Taxonomy {
     /// The same over texts that are masked in this way; a level for each number of characters.
-    pub(crate) fn masking(self, masks: Prefix) -> Taxonomy {
-        Taxonomy { masks: Some(masks), ..self }
+    pub(crate) fn masking(self, masks: Prefix, declared: Prefix) -> Taxonomy {
+        Taxonomy { masks: Some(masks), masked_by: Some(declared), ..self }
     }
 
     /// The node over the run of leaves `start..end`, whose nodes one level down are `below`.

@@ -137,6 +137,7 @@ fn passes(all: &[Person], first: &Remembered, second: &Remembered, alone: bool) 
         values: (0..VALUES).map(|v| v.to_string()).collect(),
         releases: vec![first.clone(), second.clone()],
         people: all.len(),
+        judged: None,
         name: Box::new(|p| p.to_string()),
     };
     let gate = Gate { written: alone, ..Gate::default() };

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use scumble::exact::Ratio;
 use scumble::gate::{Gate, Memory, Panelist, Remembered, Seen, What, adversaries, judge, left};
 use scumble::inference::Located;
+use scumble::progress::Report;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[path = "gate/rows.rs"]
 mod rows;
@@ -61,6 +63,7 @@ impl Case {
             notes: Vec::new(),
             releases: self.releases.iter().enumerate().map(release).collect(),
             people: self.truth.len(),
+            judged: None,
             name: Box::new(|p| p.to_string()),
         }
     }
@@ -136,8 +139,50 @@ fn people(seen: &Seen, what: What) -> BTreeSet<usize> {
     breaches.flat_map(|b| b.people.iter().map(|&p| p as usize)).collect()
 }
 
+/// Time is up after so many reports.
+struct LateAfter(AtomicU64);
+
+impl LateAfter {
+    fn reports(reports: u64) -> LateAfter {
+        LateAfter(AtomicU64::new(reports))
+    }
+}
+
+impl Report for LateAfter {
+    fn at(&self, _: u64, _: u64) -> bool {
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+        true
+    }
+
+    fn is_late(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// A gate that has little work or time never lets pass what it would refuse with more, and
+    /// what it calls certain is.
+    #[test]
+    fn a_hurried_gate_errs_on_the_safe_side(case in case(), work in 0u64..400, reports in 0u64..30) {
+        let memory = case.memory();
+        let panel = Gate::default().panel;
+        let whole = Gate { panel, ..gate() };
+        let unhurried = judge(&memory, &whole, None, &|_, _| true).unwrap();
+        let little = Gate { work, ..whole.clone() };
+        let hurried = judge(&memory, &little, None, &|_, _| true).unwrap();
+        let late = judge(&memory, &whole, None, &LateAfter::reports(reports)).unwrap();
+        for (full, seen) in unhurried.iter().zip(&hurried).chain(unhurried.iter().zip(&late)) {
+            prop_assert!(full.holds() || !seen.holds(), "{:?} but {:?}", full.broken, seen.broken);
+            prop_assert!(seen.exhausted.is_some() || seen.broken == full.broken);
+            prop_assert!(seen.undecided == 0 || !seen.holds());
+            let after = case.shares(&seen.adversary.releases);
+            prop_assert!(people(seen, What::Certain).iter().all(|&p| after[p].len() == 1));
+            let open = people(seen, What::Undecided);
+            prop_assert_eq!(open.len() as u64, seen.undecided);
+        }
+    }
 
     /// Everything that the gate says is what the worlds say.
     #[test]
@@ -298,6 +343,7 @@ fn the_papers_example_is_refused_with_its_reasons() {
         notes: Vec::new(),
         releases: vec![remembered("D1", &first), remembered("D2", &second)],
         people: 15,
+        judged: None,
         name: Box::new(|p| (p + 1).to_string()),
     };
     let mut seen = judge(&memory, &Gate::default(), None, &|_, _| true).unwrap();

@@ -7,6 +7,8 @@ mod entropy;
 mod even;
 #[path = "inference/forced.rs"]
 mod forced;
+#[path = "inference/limits.rs"]
+mod limits;
 #[path = "inference/lp.rs"]
 mod lp;
 #[path = "inference/naive.rs"]

@@ -1,5 +1,7 @@
 //! Laws of the policy as data: text, spec, JSON and policy say the same.
 
+#[path = "spec/document.rs"]
+mod document;
 #[path = "spec/generate.rs"]
 mod generate;
 #[path = "spec/schema.rs"]

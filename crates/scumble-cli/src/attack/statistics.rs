@@ -1,7 +1,7 @@
 //! `scumble attack --statistics`: the answer as text.
 
-use super::value;
-use crate::show::{counted, number, table};
+use super::figures;
+use crate::show::{counted, number};
 use scumble_publisher::answer::{Averaged, Disclosed, Finding, Number, StatisticsAttacked};
 use std::fmt::Write;
 
@@ -15,12 +15,7 @@ pub fn shown(a: &StatisticsAttacked) -> String {
     let mut text = String::new();
     for outcome in &a.attacks {
         let _ = writeln!(text, "{}: {}\n", outcome.attack, a.statistics);
-        let rows: Vec<Vec<String>> = outcome
-            .figures
-            .iter()
-            .map(|f| vec![value(f), f.about.clone(), f.name.clone()])
-            .collect();
-        text.push_str(&table(&rows));
+        text.push_str(&figures(&outcome.figures));
         for kind in [Finding::Value, Finding::Everybody, Finding::Nobody, Finding::SmallCount] {
             let found: Vec<&Disclosed> =
                 outcome.disclosures.iter().filter(|d| d.finding == kind).collect();

@@ -353,3 +353,107 @@ fn a_release_is_not_taken_for_another_of_its_name() {
     let told = place.expect(2, &["ledger", "withdraw", "r0", "--because", "a test"]);
     assert!(told.contains("2 releases `r0`"), "{told}");
 }
+
+/// A person's cost changed between two releases that show rows of disease and cost; her disease,
+/// which the first release gives away, tells which of the new costs is hers, and which of the old
+/// ones was.
+#[test]
+fn a_changed_value_is_tied_to_what_did_not_change() {
+    let first =
+        "p1,20,flu,10\np2,20,flu,20\np3,20,flu,30\np4,30,hiv,10\np5,30,hiv,20\np6,30,hiv,30\n";
+    let second = "p1,40,flu,50\np7,40,hiv,60\np8,40,cold,70\np2,20,flu,20\np3,20,flu,30\np9,20,flu,10\n\
+                  p4,30,hiv,10\np5,30,hiv,20\np6,30,hiv,30\n";
+    // The same people, and p1's row as it was in a group of other diseases.
+    let turned =
+        "p1,20,flu,10\np2,20,hiv,20\np3,20,cold,30\np4,30,hiv,10\np5,30,hiv,20\np6,30,hiv,30\n";
+    let attributes = format!(
+        "{PERSON}age = {{ role = \"quasi-identifier\", taxonomy = {{ intervals = [10] }} }}\ndis = \"sensitive\"\ncost = \"sensitive\"\n"
+    );
+    let models = "[[models]]\nname = \"distinct-l-diversity\"\nl = 3\nattribute = \"cost\"\n[algorithm]\nname = \"mondrian\"\n[history]\nmeant = [\"changed\"]\n";
+    let publish = |place: &Place, rows: &str, name: &str, status: i32| {
+        place.put(&format!("{name}.csv"), format!("id,age,dis,cost\n{rows}"));
+        let text = policy(&format!("{name}.csv"), &attributes, models, name);
+        let text = text.replace("[gate]\ncertain = 0\ncandidates = 2\n", "");
+        place.put(&format!("{name}.toml"), text);
+        place.answer(status, &["publish", &format!("{name}.toml"), "--no-remedies"])
+    };
+    let about = |answer: &Value, replaced: bool| {
+        let passages = answer["gate"].as_array().expect("what the gate says").clone();
+        let is = |p: &&Value| {
+            p["attribute"] == "cost" && p["replaced"].as_bool().unwrap_or(false) == replaced
+        };
+        passages.iter().find(is).expect("a passage").clone()
+    };
+    // The new value follows from what the first release told of the other column.
+    let place = Place::new("");
+    publish(&place, first, "a", 0);
+    let refused = publish(&place, second, "b", 1);
+    assert_eq!(about(&refused, false)["certain"], 1);
+    assert_eq!(about(&refused, false)["people_exposed"][0]["who"][0], "row 1");
+    assert_eq!(about(&refused, true)["certain"], 0);
+    // And the old one from what the second release tells of it.
+    let place = Place::new("");
+    publish(&place, turned, "a", 0);
+    let again = "p1,40,flu,50\np7,40,flu,60\np8,40,flu,70\np2,20,hiv,20\np3,20,cold,30\np9,20,cold,10\n\
+                 p4,30,hiv,10\np5,30,hiv,20\np6,30,hiv,30\n";
+    let refused = publish(&place, again, "b", 1);
+    assert_eq!(about(&refused, true)["certain"], 1, "{refused}");
+    assert_eq!(about(&refused, true)["people_exposed"][0]["who"][0], "row 1 with an earlier value");
+}
+
+/// Who was given cost alone reads nothing about disease in her certificate; the steward is told of
+/// it, and so is whoever has both.
+#[test]
+fn a_certificate_tells_nothing_of_columns_that_were_never_given() {
+    for (first, mentioned) in [("[\"B\"]", false), ("[\"A\", \"B\"]", true), ("[]", true)] {
+        let place = Place::new("");
+        let rows = "p1,21,flu,100\np2,22,flu,200\np3,23,cold,300\np4,24,cold,400\n";
+        place.put("a.csv", format!("id,age,disease,cost\n{rows}"));
+        place.put("b.csv", "id,age,cost\np1,21,100\np2,22,200\np3,23,300\np4,24,400\n");
+        let policy = |source: &str, recipients: &str, disease: &str, to: &str| {
+            format!(
+                "source = \"{source}\"\nrecipients = {recipients}\n[attributes]\n{PERSON}{AGE}{disease}\
+                 cost = \"sensitive\"\n[[models]]\nname = \"k-anonymity\"\nk = 2\n{MONDRIAN}\
+                 [gate]\ncertain = 1000\nposterior = 1\n[release]\nto = \"{to}\"\n"
+            )
+        };
+        place.put("r1.toml", policy("a.csv", first, "disease = \"sensitive\"\n", "rel1"));
+        place.put("r2.toml", policy("b.csv", "[\"A\"]", "", "rel2"));
+        place.expect(0, &["publish", "r1.toml"]);
+        let answer = place.answer(0, &["publish", "r2.toml"]);
+        passage(&answer, "disease");
+        let read = |name: &str| std::fs::read_to_string(place.path(name)).expect("a file");
+        let certificate = read("rel2/certificate.json");
+        assert_eq!(certificate.contains("disease"), mentioned, "{first}: {certificate}");
+        assert!(certificate.contains("\"linkability\"") && certificate.contains("cost"));
+        assert!(!read("rel2/manifest.json").contains("disease"));
+    }
+}
+
+/// A refusal tells what was tried and how near it came.
+#[test]
+fn what_was_tried_is_told() {
+    let place = Place::new("");
+    for (n, text) in CROSSING.iter().enumerate() {
+        place.put(&format!("d{n}.csv"), *text);
+        let gate = "[gate]\ncertain = 0\ncandidates = 3\n";
+        place.put(&format!("p{n}.toml"), as_grouped("[]", "D = \"sensitive\"", gate, n));
+    }
+    place.put("p0.toml", as_grouped("[]", "D = \"sensitive\"", "", 0));
+    place.expect(0, &["publish", "p0.toml"]);
+    let answer = place.answer(1, &["publish", "p1.toml"]);
+    let tried = answer["tried"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    assert!(!tried.is_empty(), "{answer}");
+    let distance = |t: &Value| (t["exposed"] == 0, t["certain"].as_u64(), t["exposed"].as_u64());
+    assert!(tried.is_sorted_by_key(distance), "the nearest first: {answer}");
+    for t in tried {
+        assert!(t["exposed"].as_u64() > Some(0) || t["because"] != "", "{t}");
+    }
+    let told = place.expect(1, &["publish", "p1.toml"]);
+    assert!(told.contains("tried, and does not pass:"), "{told}");
+    assert!(told.contains(" still "), "{told}");
+    let notes = answer["gate"].as_array().expect("what the gate says").iter();
+    for note in notes.flat_map(|p| p["notes"].as_array().cloned().unwrap_or_default()) {
+        assert!(note.as_str().is_some_and(|n| n.contains("`D`")), "{note}");
+    }
+}

@@ -250,9 +250,8 @@ impl Told {
                 };
                 let twice = told.published.insert(text(&intent["id"]).expect("an id"), release);
                 assert!(twice.is_none(), "a release is published twice: {entries:?}");
-                let names = ["members", "groups", "counts", "places", "folded"]
-                    .map(|part| text(&intent["kept"][part]));
-                told.kept.extend(names.into_iter().flatten());
+                let kept = intent["kept"].as_object().expect("names of files");
+                told.kept.extend(kept.values().filter_map(text));
             }
         }
         let intents = entries.iter().filter(|e| e["entry"] == "intent").count();

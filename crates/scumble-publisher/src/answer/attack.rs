@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub struct Attacked {
     /// Version of the JSON answers.
     pub version: u32,
+    /// What was attacked.
+    pub target: AttackTarget,
     /// The releases.
     pub releases: Vec<String>,
     /// The sensitive attribute.
@@ -135,6 +137,16 @@ pub struct BreachNote {
     pub shown: bool,
     /// Whether no more general X breaches a.
     pub minimal: bool,
+}
+
+words! {
+    /// What was attacked, if not statistics.
+    pub enum AttackTarget {
+        /// Releases.
+        Releases = "releases",
+        /// A policy: what it would publish, and how.
+        Policy = "policy",
+    }
 }
 
 words! {

@@ -1,7 +1,9 @@
 //! Answer of `compare`.
 
 use super::{Loss, Model, Outcome, Reason, Risks};
+use crate::publish::compare::label;
 use schemars::JsonSchema;
+use scumble::policy::Chosen;
 use scumble::query::Errors;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,6 +25,9 @@ pub struct Compared {
 pub struct ComparedPolicy {
     /// The policy's file.
     pub policy: String,
+    /// What was set in it for this comparison, in place of what it says.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub set: Vec<Chosen>,
     /// `would publish` or `refused`.
     pub outcome: Outcome,
     /// Name of the algorithm.
@@ -49,6 +54,13 @@ pub struct ComparedPolicy {
     pub warnings: Vec<String>,
     /// Seconds per phase.
     pub seconds: BTreeMap<String, f64>,
+}
+
+impl ComparedPolicy {
+    /// The policy's file with what was set in it.
+    pub fn label(&self) -> String {
+        label(&self.policy, &self.set)
+    }
 }
 
 /// How far estimates of queries are from the truth.

@@ -15,6 +15,9 @@ pub struct Figure {
     pub value: f64,
     /// What it counts.
     pub unit: Unit,
+    /// Which direction is better for the people; absent of figures that only describe.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub better: Option<Better>,
     /// What it means.
     pub about: String,
 }
@@ -57,7 +60,8 @@ impl From<attack::Figure> for Figure {
             attack::Unit::Count => Unit::Count,
             attack::Unit::Number => Unit::Number,
         };
-        Figure { name: figure.name, value: figure.value, unit, about: figure.about }
+        let better = figure.better.map(Better::from);
+        Figure { name: figure.name, value: figure.value, unit, better, about: figure.about }
     }
 }
 

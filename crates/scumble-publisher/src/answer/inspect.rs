@@ -37,6 +37,9 @@ pub struct Inspection {
     pub warnings: Vec<String>,
     /// Seconds per phase: `read`, `profile`, `search`, `total`.
     pub seconds: BTreeMap<String, f64>,
+    /// The draft policy that was written, if one was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub draft: Option<String>,
     /// How the steward told us to read, for the draft.
     #[serde(skip)]
     pub read: ReadOptions,

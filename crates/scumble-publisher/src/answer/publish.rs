@@ -6,6 +6,7 @@ use crate::ledger::Verdict;
 use schemars::JsonSchema;
 use scumble::exact::Ratio;
 use scumble::gate::{Breach, Gate, Memory, Seen, What};
+use scumble::inference::Exhausted;
 use scumble::perturb::Change;
 use scumble::policy::Policy;
 use scumble::release::{Release, Shape};
@@ -49,6 +50,9 @@ pub struct Published {
     /// Changes that the gate lets pass, those that keep most first; if they were looked for.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub remedies: Vec<Remedy>,
+    /// Changes that were tried and do not pass, the nearest first.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub tried: Vec<Tried>,
     /// The file with everybody whom it would expose, if one was asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exposed_file: Option<String>,
@@ -93,8 +97,43 @@ pub struct Remedy {
     /// Why it is published only if it is chosen by its number; absent if it need not be.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub asks: Option<String>,
+    /// The text of the changed policy, with all comments, which can be saved and published; absent
+    /// if the change is one of the release and the policy stays as it is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub policy: Option<String>,
     /// Whether this is what was published.
     pub applied: bool,
+}
+
+/// A change that was tried and does not pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tried {
+    /// What was changed.
+    pub what: String,
+    /// People who would still be exposed.
+    pub exposed: u64,
+    /// Of them, those whose value would still become certain to somebody.
+    pub certain: u64,
+    /// What is in the way: of the gate, or of the policy's models.
+    pub because: String,
+}
+
+impl Tried {
+    /// How far it is from passing. Where nobody is exposed a model is broken, which is further.
+    pub(crate) fn distance(&self) -> (bool, u64, u64) {
+        (self.exposed == 0, self.certain, self.exposed)
+    }
+
+    /// What became of a change that was carried out.
+    pub(crate) fn of(what: String, exposed: u64, answer: &Published) -> Tried {
+        let refused = answer.gate.iter().filter(|p| !p.holds);
+        Tried {
+            what,
+            exposed,
+            certain: refused.map(|p| p.newly).max().unwrap_or(0),
+            because: answer.reasons.first().map_or_else(String::new, |r| r.message.clone()),
+        }
+    }
 }
 
 /// Where a release is recorded.
@@ -114,6 +153,10 @@ pub struct Record {
 pub struct Passage {
     /// The sensitive attribute.
     pub attribute: String,
+    /// Whether it is about values that people had before they changed; otherwise about everybody's
+    /// newest.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub replaced: bool,
     /// Who: a recipient, several of them, or everybody.
     pub adversary: String,
     /// The releases that she has, this one last.
@@ -136,10 +179,13 @@ pub struct Passage {
     pub spent: u64,
     /// What is allowed.
     pub limits: Limits,
-    /// The fewest possible values of anybody.
-    pub fewest: u64,
-    /// The strongest belief about anybody.
-    pub strongest: f64,
+    /// The fewest possible values of anybody; absent if nothing was told of anybody's value.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fewest: Option<u64>,
+    /// The strongest belief about anybody; absent if nothing was told, or if no belief short of
+    /// certainty was looked at.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub strongest: Option<f64>,
     /// Whose belief it is.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub by: Option<String>,
@@ -149,6 +195,12 @@ pub struct Passage {
     /// By confidence in per cent: the share of the release's people of whom it is reached newly.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub pvp: BTreeMap<String, f64>,
+    /// What was used up before everything was found out; absent if nothing was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub exhausted: Option<Exhausted>,
+    /// People of whom it was not found out what becomes known: they count as exposed.
+    #[serde(skip_serializing_if = "super::is_zero", default)]
+    pub undecided: u64,
     /// Number of people whom it exposes beyond what is allowed.
     pub exposed: u64,
     /// The worst of them: people who are alike are told together.
@@ -347,8 +399,15 @@ impl Passage {
         let name = |&r: &usize| memory.releases[r].name.clone();
         let exposure = |b: &Breach| Exposure::of(memory, b, TOLD, show_values);
         let percent = |c: Ratio| (Ratio::new(c.num() * 100, c.den())).to_string();
+        let (strongest, by) = match seen.strongest {
+            // What is certain is proven, whoever else was asked.
+            (belief, by) if seen.certain > 0 => (Some(1.0), by.filter(|_| belief >= 1.0)),
+            (belief, by) if seen.believed && seen.fewest > 0 => (Some(belief), by),
+            _ => (None, None),
+        };
         Passage {
             attribute: memory.attribute.clone(),
+            replaced: memory.judged.is_some(),
             adversary: seen.adversary.name.clone(),
             releases: seen.adversary.releases.iter().map(name).collect(),
             judged: seen.judged,
@@ -359,16 +418,24 @@ impl Passage {
             newly: seen.newly,
             spent: seen.spent,
             limits: Limits::of(gate, &memory.attribute),
-            fewest: seen.fewest,
-            strongest: seen.strongest.0,
-            by: seen.strongest.1.map(|p| p.name().to_owned()),
+            fewest: Some(seen.fewest).filter(|&values| values > 0),
+            strongest,
+            by: by.map(|p| p.name().to_owned()),
             response: seen.response,
             pvp: seen.pvp.iter().map(|&(c, share)| (percent(c), share)).collect(),
+            exhausted: seen.exhausted,
+            undecided: seen.undecided,
             exposed: seen.exposed(),
             people_exposed: seen.breaches.iter().take(TOLD).map(exposure).collect(),
-            notes: seen.notes.clone(),
+            notes: seen.notes.iter().map(|note| about(&memory.attribute, note)).collect(),
         }
     }
+}
+
+/// A note that names the attribute that it is about.
+fn about(attribute: &str, note: &str) -> String {
+    let named = format!("`{attribute}`");
+    if note.contains(&named) { note.to_owned() } else { format!("{named}: {note}") }
 }
 
 /// Everybody whom a release would expose to an adversary, as lines of a CSV file: one for each

@@ -2,8 +2,9 @@
 
 use super::{
     Answered, Attacked, BuiltTaxonomy, Checked, CheckedTaxonomy, Compared, Estimated, Experiments,
-    Explained, Headroom, Inspection, Listed, Loaded, Noted, PrivatelyAnswered, Published,
-    Reproduction, ShownRelease, StatisticsAttacked, Synthesized, VERSION, Verified, VerifiedLedger,
+    Explained, Failed, Headroom, Inspection, Listed, Loaded, Noted, PrivatelyAnswered, Published,
+    Reproduction, SemanticsAnswer, ShownRelease, StatisticsAttacked, Synthesized, VERSION,
+    Verified, VerifiedLedger,
 };
 use crate::release::certificate::Certificate;
 use crate::release::manifest::Manifest;
@@ -39,6 +40,7 @@ pub const SCHEMAS: &[SchemaEntry] = &[
     ),
     entry::<Estimated>("estimate", "answer of `estimate`"),
     entry::<Synthesized>("synthesize", "answer of `synthesize`, and manifest of a synthetic table"),
+    entry::<SemanticsAnswer>("semantics", "answer of `semantics`"),
     entry::<Verified>("verify", "answer of `verify`"),
     entry::<Loaded>("load", "answer of `load`"),
     entry::<Listed>("ledger-list", "answer of `ledger list`"),
@@ -50,12 +52,9 @@ pub const SCHEMAS: &[SchemaEntry] = &[
     entry::<CheckedTaxonomy>("taxonomy-check", "answer of `taxonomy check`"),
     entry::<Reproduction>("reproduce", "answer of `reproduce`"),
     entry::<Experiments>("reproduce-list", "list of what `reproduce` can do"),
+    entry::<Failed>("failure", "answer of any command that failed"),
     entry::<Schemas>("schemas", "list of the schemas"),
-    SchemaEntry {
-        name: "policy",
-        about: "a policy as data",
-        schema: scumble::policy::spec::schema,
-    },
+    SchemaEntry { name: "policy", about: "a policy as data", schema: policy_schema },
     entry::<Manifest>("manifest", "`manifest.json` of a release"),
     entry::<Certificate>("certificate", "`certificate.json` of a release"),
 ];
@@ -67,6 +66,18 @@ const fn entry<T: JsonSchema>(name: &'static str, about: &'static str) -> Schema
 /// The schema of what is written, where an absent field is not required.
 fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
+
+/// The schema of policies, with the formats that releases can have.
+fn policy_schema() -> Schema {
+    let mut schema = scumble::policy::spec::schema();
+    let place = "/$defs/ReleaseSpec/properties/format";
+    if let Some(format) = schema.pointer_mut(place).and_then(|f| f.as_object_mut()) {
+        let names = crate::table::format::written().into_iter().map(Into::into);
+        let names = names.chain([serde_json::Value::Null]);
+        format.insert("enum".into(), names.collect());
+    }
+    schema
 }
 
 /// The schema of a name.

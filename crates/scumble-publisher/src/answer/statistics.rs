@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct StatisticsAttacked {
     /// Version of the JSON answers.
     pub version: u32,
+    /// What was attacked.
+    pub target: StatisticsTarget,
     /// The file of statistics.
     pub statistics: String,
     /// What each attack came to.
@@ -90,6 +92,14 @@ pub struct Averaged {
     pub narrow: bool,
     /// The lines of the file.
     pub lines: Vec<usize>,
+}
+
+words! {
+    /// What was attacked.
+    pub enum StatisticsTarget {
+        /// Published statistics.
+        Statistics = "statistics",
+    }
 }
 
 words! {

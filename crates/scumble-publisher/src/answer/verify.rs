@@ -22,8 +22,9 @@ pub struct Verified {
     pub checked: Vec<CheckedClaim>,
     /// Claims and columns that cannot be vouched for from the release.
     pub unchecked: Vec<String>,
-    /// What the publisher says beside the claims, which cannot be checked from one release.
-    pub word: Vec<String>,
+    /// What manifest and certificate say and no folder can prove: the publisher's word. All else
+    /// that they say was checked.
+    pub word: Vec<PublishersWord>,
     /// The certificate.
     pub certificate: Certificate,
 }
@@ -39,6 +40,15 @@ pub struct CheckedClaim {
     pub found: String,
     /// Whether it is true.
     pub holds: bool,
+}
+
+/// A part of manifest or certificate that is the publisher's word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PublishersWord {
+    /// Where it stands: file and fields, `*` for any one of a list or map, `**` for all below.
+    pub path: String,
+    /// What it says.
+    pub about: String,
 }
 
 words! {

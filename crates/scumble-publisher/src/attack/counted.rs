@@ -12,6 +12,7 @@ use crate::table::columns::ReadOptions;
 use scumble::attack::attribute_of_all;
 use scumble::failure::{Argument, Failure, Failures, Remedy};
 use scumble::register::Register;
+use scumble::table::Role;
 use std::path::{Path, PathBuf};
 
 /// What only the default engine can do; said before anything is read.
@@ -59,7 +60,7 @@ pub(super) fn must_be_counts(options: Task<'_, AttackRequest>) -> Result<(), Fai
 pub(super) fn attribute(options: Task<'_, AttackRequest>) -> Result<String, Failures> {
     let sensitive = |folder: &PathBuf| -> Result<Vec<String>, Failures> {
         let columns = manifest::read(folder)?.columns.into_iter();
-        Ok(columns.filter(|c| c.role == "sensitive").map(|c| c.name).collect())
+        Ok(columns.filter(|c| c.role == Role::Sensitive).map(|c| c.name).collect())
     };
     let releases = options.releases.iter().map(sensitive).collect::<Result<Vec<_>, _>>()?;
     Ok(attribute_of_all(&releases, options.attribute.as_deref())?)

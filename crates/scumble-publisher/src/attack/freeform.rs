@@ -1,7 +1,7 @@
 //! Freeform attacks on releases on disk, and what `check` says of them.
 
 use crate::answer::{
-    Adversary, AttackOutcome, Attacked, BreachNote, FreeformAttacks, Tested, VERSION,
+    Adversary, AttackOutcome, AttackTarget, Attacked, BreachNote, FreeformAttacks, Tested, VERSION,
 };
 use crate::attack::{AttackRequest, conditions, given, test};
 use crate::observer::Phase;
@@ -15,6 +15,7 @@ use scumble::class::Run;
 use scumble::failure::{Argument, Failure, Failures, Remedy};
 use scumble::freeform::Breach;
 use scumble::release::Release;
+use scumble::table::Role;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -67,7 +68,7 @@ pub(crate) fn is_said(folders: &[PathBuf]) -> (bool, bool) {
     };
     let said =
         manifests.len() == folders.len() && !folders.is_empty() && manifests.iter().all(promised);
-    (said, manifests.iter().any(|m| m.columns.iter().any(|c| c.role == "sensitive")))
+    (said, manifests.iter().any(|m| m.columns.iter().any(|c| c.role == Role::Sensitive)))
 }
 
 /// Attacks releases, each by itself.
@@ -93,6 +94,7 @@ pub(crate) fn attack(options: Task<'_, AttackRequest>) -> Result<Attacked, Failu
     let tested = test(&conditions, &figures)?;
     Ok(Attacked {
         version: VERSION,
+        target: AttackTarget::Releases,
         releases: options.releases.iter().map(|r| r.display().to_string()).collect(),
         attribute: String::new(),
         failed: tested.iter().filter(|t| t.met).map(Tested::words).collect(),

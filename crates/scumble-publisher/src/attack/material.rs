@@ -2,7 +2,7 @@
 
 use super::{AttackRequest, counted};
 use crate::observer::Phase;
-use crate::publish::engine::What;
+use crate::publish::engine::{Asked, What};
 use crate::publisher::Task;
 use crate::release::manifest;
 use crate::release::reader;
@@ -167,7 +167,10 @@ fn table(
     options.publisher.observer.phase(phase);
     let read = ReadOptions::default();
     match options.publisher.engine {
-        Some(engine) => engine.count(path, &read, &names, What::Table, options.publisher.observer),
+        Some(engine) => {
+            let asked = Asked { table: path.to_path_buf(), options: read, wanted: names };
+            engine.count(&asked, What::Table, options.publisher.observer)
+        }
         None => options.publisher.read(&path.into(), &read, Some(&names)),
     }
 }

@@ -1,6 +1,8 @@
 //! The minimality attack on what a policy makes of its data.
 
-use crate::answer::{Adversary, AttackOutcome, Attacked, RegisterIs, Tested, VERSION};
+use crate::answer::{
+    Adversary, AttackOutcome, AttackTarget, Attacked, RegisterIs, Tested, VERSION,
+};
 use crate::attack::{AttackRequest, conditions, given, test};
 use crate::observer::Phase;
 use crate::publish::{Carried, Clock, How, carry_out, write_whole};
@@ -107,6 +109,7 @@ pub(crate) fn attack(options: Task<'_, AttackRequest>) -> Result<Attacked, Failu
     let conditions = test(&limits, &[(MINIMALITY.name, outcome.figures.as_slice())])?;
     Ok(Attacked {
         version: VERSION,
+        target: AttackTarget::Policy,
         releases: vec![file.name.clone()],
         attribute: names[attribute].to_owned(),
         attacks: vec![outcome],
@@ -151,15 +154,19 @@ fn figures(found: &Minimality) -> Vec<Figure> {
             "people whose value is the same in all worlds kept",
         ));
         let about = "largest standard error of a belief; 0 if all worlds were tried";
-        figures.push(Figure::number("sampling_error", error, about));
+        figures.push(Figure::number("sampling_error", error, about).descriptive());
     }
     figures.push(Figure::share(
         "worst_before",
         best(false),
         "the strongest belief without knowing the algorithm",
     ));
-    figures.push(Figure::count("runs", found.runs, "worlds that the algorithm was run on"));
-    figures.push(Figure::count("kept", found.reproduced, "of them made this release again"));
+    figures.push(
+        Figure::count("runs", found.runs, "worlds that the algorithm was run on").descriptive(),
+    );
+    figures.push(
+        Figure::count("kept", found.reproduced, "of them made this release again").descriptive(),
+    );
     figures
 }
 
@@ -175,7 +182,7 @@ fn everybody(found: &Minimality, carried: &Carried, form: &Form, attribute: usiz
     names.iter().for_each(|names| text += &format!(",{}", quoted(&names.name, b',')));
     text += ",risk,estimator,certain,values\n";
     let taxonomy = &extract.table.sensitive[attribute].taxonomy;
-    for (record, (&class, &row)) in class_of.iter().zip(&extract.row_of).enumerate() {
+    for (record, (&class, &row)) in class_of.iter().zip(extract.rows.of_records()).enumerate() {
         let codes: Vec<u32> =
             extract.table.quasi_codes.iter().map(|column| column[row as usize]).collect();
         let known =

@@ -6,7 +6,9 @@
 //! deviation), `unit` (what the value was rounded to; 0 if it was not; otherwise its decimals
 //! tell), `note` (not read).
 
-use crate::answer::{Averaged, Disclosed, StatisticsAttacked, StatisticsOutcome, Tested, VERSION};
+use crate::answer::{
+    Averaged, Disclosed, StatisticsAttacked, StatisticsOutcome, StatisticsTarget, Tested, VERSION,
+};
 use crate::attack::{AttackRequest, Figures, Tests, conditions, given, test};
 use crate::observer::Phase;
 use crate::publish::source::to_register;
@@ -64,6 +66,7 @@ pub(crate) fn attack(options: Task<'_, AttackRequest>) -> Result<StatisticsAttac
     let failed = conditions.iter().filter(|t| t.met).map(Tested::words).collect();
     Ok(StatisticsAttacked {
         version: VERSION,
+        target: StatisticsTarget::Statistics,
         statistics: file,
         attacks: outcomes,
         failed,

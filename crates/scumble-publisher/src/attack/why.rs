@@ -4,8 +4,8 @@ use crate::answer::{
     Because, Believed, Between, Claimed, Explained, FactNote, LocatedIn, PossibleOutcome, Premise,
     ProofKind, VERSION,
 };
-use crate::attack::{AttackRequest, Material, read};
-use crate::observer::Phase;
+use crate::attack::{AttackRequest, Material, SECONDS, read};
+use crate::observer::{Phase, Timed};
 use crate::publisher::Task;
 use scumble::attack::{Naming, refused};
 use scumble::catalogue::did_you_mean;
@@ -15,7 +15,7 @@ use scumble::inference::sentences::Names;
 use scumble::inference::witness::{
     Claim, Conclusion, Explainer, Proof, Unexplained, Witness, verify,
 };
-use scumble::inference::{Evidence, Inference, Located, Outcome, Source, WORK, infer};
+use scumble::inference::{Evidence, Exhausted, Inference, Located, Outcome, Source, WORK, infer};
 use scumble::progress::Watch;
 
 /// Explains what can be inferred about a person, named as in the register's column or by row. About
@@ -31,13 +31,15 @@ pub(crate) fn why(
     let row = find(person, &material)?;
     let kind = crowd.kind_of[row];
     options.publisher.observer.phase(Phase::Infer);
-    let evidence = scene.evidence()?;
-    let found = infer(&evidence, WORK, &|done, all| options.publisher.observer.at(done, all))
-        .map_err(|c| refused(scene, &evidence, &c))?;
+    let seconds = options.seconds.unwrap_or(SECONDS) as f64;
+    let progress = Timed::new(options.publisher.observer, Some(seconds));
+    let evidence = scene.evidence_unless(&Watch::new(&progress, 0))?;
     options.publisher.observer.go_on()?;
+    let found = infer(&evidence, WORK, &progress);
+    options.publisher.observer.go_on()?;
+    let found = found.map_err(|c| refused(scene, &evidence, &c))?;
     options.publisher.observer.phase(Phase::Explain);
-    let progress = |done, total| options.publisher.observer.at(done, total);
-    let watch = Watch::new(&progress, 0);
+    let watch = Watch::timed(&progress, 0);
     let teller = Teller {
         evidence: &evidence,
         found: &found,
@@ -45,13 +47,7 @@ pub(crate) fn why(
         naming: Naming::new(scene),
     };
     let mut warnings = material.warnings.clone();
-    if teller.is_unsettled(kind) {
-        warnings.push(format!(
-            "the maximum-entropy belief did not settle within its limit of work: what is told is the belief so far, which misses \
-             a count by {:.2e} people at most",
-            found.beliefs.violation
-        ));
-    }
+    warnings.extend(teller.limits(kind));
     let inferences = match value {
         Some(text) => {
             let code = scene.values.iter().position(|v| v == text).ok_or_else(|| {
@@ -118,6 +114,33 @@ impl Teller<'_> {
         self.evidence
             .outcomes_of(kind)
             .any(|o| self.found.beliefs.unsettled.binary_search(&o).is_ok())
+    }
+
+    /// What was not found out about a kind, and why.
+    fn limits(&self, kind: u32) -> Vec<String> {
+        let within = |exhausted: Option<Exhausted>| match exhausted {
+            Some(Exhausted::Time) => "before time was up",
+            _ => "within its limit of work",
+        };
+        let mut told = Vec::new();
+        let undecided = &self.found.forced.undecided;
+        let open = self.evidence.outcomes_of(kind).filter(|o| undecided.binary_search(o).is_ok());
+        let open = open.count();
+        if self.found.forced.exhausted.is_some() && open > 0 {
+            let within = within(self.found.forced.exhausted);
+            told.push(format!(
+                "{open} possibilities of this person were neither proven nor excluded {within}, and count as possible"
+            ));
+        }
+        if self.is_unsettled(kind) {
+            let (within, violation) =
+                (within(self.found.beliefs.exhausted), self.found.beliefs.violation);
+            told.push(format!(
+                "the maximum-entropy belief did not settle {within}: what is told is the belief so far, which misses a count \
+                 by {violation:.2e} people at most"
+            ));
+        }
+        told
     }
 
     /// Everybody whom the facts of a witness count or may count, and whom it is about.

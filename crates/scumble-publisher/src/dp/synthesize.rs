@@ -73,6 +73,7 @@ pub(crate) fn synthesize(
     let base = file.base.clone();
     let source = queries.source.beside(&base);
     let target = options.to.clone().unwrap_or_else(|| beside(&base, &rule.to));
+    let target = crate::publish::durable::without_detours(&target);
     if !options.dry_run {
         must_be_free(&target, replaceable(options))?;
     }

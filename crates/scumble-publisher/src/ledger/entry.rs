@@ -5,6 +5,7 @@ use crate::answer::Model;
 use crate::dp::identity::Identity;
 use crate::dp::purse::{Cap, Paid};
 use schemars::JsonSchema;
+use scumble::table::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -148,6 +149,10 @@ pub struct Described {
     /// How it shows each of them; empty if all are sensitive and unchanged.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub shown: Vec<Shown>,
+    /// The other columns that it shows, which nothing protected when it was published. Absent where
+    /// that is not known: in entries of earlier builds, and of releases that were made elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub open: Option<Vec<OpenColumn>>,
     /// Who is in which group, and what the groups show: names of files that the ledger keeps.
     pub kept: Kept,
     /// Promises with measured values.
@@ -165,7 +170,16 @@ pub struct Described {
     pub seeded: bool,
 }
 
-/// How a release shows a protected column.
+/// A column that a release shows and does not protect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenColumn {
+    /// Column name.
+    pub name: String,
+    /// How it is shown.
+    pub shown: Shown,
+}
+
+/// How a release shows a column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
     /// Its role in the policy.
@@ -184,17 +198,28 @@ pub struct Shown {
     /// role all are.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub guarded: Vec<String>,
+    /// Whether nothing protected it when the release was published. Known from where the column is
+    /// listed, so it is not written.
+    #[serde(skip)]
+    pub open: bool,
 }
 
 impl Shown {
     /// Sensitive, and as it is.
     pub fn sensitive() -> Shown {
+        Shown::in_role(Role::Sensitive)
+    }
+
+    /// In a role, and as it is.
+    pub fn in_role(role: Role) -> Shown {
+        let name = Role::ALL.iter().find(|(_, of)| *of == role).map_or("", |(name, _)| name);
         Shown {
-            role: "sensitive".into(),
+            role: name.into(),
             perturbed: Vec::new(),
             decimals: 0,
             epsilon: None,
             guarded: Vec::new(),
+            open: false,
         }
     }
 }
@@ -230,6 +255,13 @@ pub struct Kept {
     /// of a person is noticed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub folded: Option<String>,
+    /// How often each row of all columns occurs in each group, the open ones among them: read only
+    /// where a later release protects one of those.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub open: Option<String>,
+    /// Everybody's tags of open columns, and her group where those of `open` are finer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub open_members: Option<String>,
 }
 
 impl Kept {
@@ -240,6 +272,8 @@ impl Kept {
             .chain([&self.groups, &self.counts])
             .chain(&self.places)
             .chain(&self.folded)
+            .chain(&self.open)
+            .chain(&self.open_members)
     }
 }
 
@@ -258,10 +292,12 @@ pub struct Verdict {
     pub certain: u64,
     /// Of them, those whose value this release made certain.
     pub newly: u64,
-    /// The fewest possible values of anybody.
-    pub fewest: u64,
-    /// The strongest belief about anybody.
-    pub strongest: f64,
+    /// The fewest possible values of anybody; absent if nothing was told of anybody's value.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fewest: Option<u64>,
+    /// The strongest belief about anybody; absent if none short of certainty was looked at.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub strongest: Option<f64>,
     /// Whose belief it is.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub by: String,

@@ -10,9 +10,11 @@ use crate::table::guard::guarded;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, RecordBatch, StringArray, UInt16Array,
-    UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, RecordBatch, StringArray,
+    UInt16Array, UInt32Array, UInt64Array,
 };
+use arrow_cast::cast;
+use arrow_schema::DataType;
 use bytes::Bytes;
 use hashbrown::HashMap;
 use parquet::arrow::ArrowWriter;
@@ -23,6 +25,7 @@ use scumble::failure::{Failure, Failures};
 use scumble::inference::Located;
 use scumble::release::{Release, Shape};
 use scumble::table::{number_tuples_of, published};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -163,18 +166,24 @@ impl Counts {
     /// All tables of a release that shows so many columns, in one file.
     pub fn write(tables: &[Counts], columns: usize) -> Result<Vec<u8>, Failures> {
         let (mut number, mut groups, mut counts) = (Vec::new(), Vec::new(), Vec::new());
-        let mut values: Vec<Vec<Option<&str>>> = vec![Vec::new(); columns];
+        // Codes instead of texts: a row of many columns would take several times as much otherwise.
+        let mut texts: Vec<Vec<&str>> = vec![Vec::new(); columns];
+        let mut codes: Vec<Vec<Option<u32>>> = vec![Vec::new(); columns];
         for (table, of) in (0u16..).zip(tables) {
+            let firsts: Vec<u32> = of.columns.iter().map(|&c| texts[c].len() as u32).collect();
+            for (&column, values) in of.columns.iter().zip(&of.values) {
+                texts[column].extend(values.iter().map(String::as_str));
+            }
             for (group, rows) in (0u32..).zip(&of.groups) {
                 for &(row, count) in rows {
                     number.push(table);
                     groups.push(group);
                     counts.push(count);
-                    values.iter_mut().for_each(|v| v.push(None));
-                    for ((&column, texts), &code) in
-                        of.columns.iter().zip(&of.values).zip(&of.rows[row as usize])
+                    codes.iter_mut().for_each(|c| c.push(None));
+                    for ((&column, first), &code) in
+                        of.columns.iter().zip(&firsts).zip(&of.rows[row as usize])
                     {
-                        values[column][number.len() - 1] = Some(&texts[code as usize]);
+                        codes[column][number.len() - 1] = Some(first + code);
                     }
                 }
             }
@@ -185,12 +194,11 @@ impl Counts {
             ("group", Arc::new(UInt32Array::from(groups))),
             ("count", Arc::new(UInt64Array::from(counts))),
         ];
-        all.extend(
-            names
-                .iter()
-                .zip(values)
-                .map(|(n, v)| (n.as_str(), Arc::new(StringArray::from(v)) as ArrayRef)),
-        );
+        for ((name, texts), codes) in names.iter().zip(texts).zip(codes) {
+            let (keys, values) = (UInt32Array::from(codes), Arc::new(StringArray::from(texts)));
+            let column = DictionaryArray::<UInt32Type>::try_new(keys, values).map_err(unmade)?;
+            all.push((name, Arc::new(column)));
+        }
         to_parquet(all)
     }
 
@@ -209,8 +217,10 @@ impl Counts {
             let table = batch.column(0).as_primitive_opt::<UInt16Type>().ok_or_else(damaged)?;
             let group = batch.column(1).as_primitive_opt::<UInt32Type>().ok_or_else(damaged)?;
             let count = batch.column(count).as_primitive_opt::<UInt64Type>().ok_or_else(damaged)?;
+            let plain = |&i: &usize| cast(batch.column(i), &DataType::Utf8).map_err(|_| damaged());
+            let columns: Vec<ArrayRef> = values.iter().map(plain).collect::<Result<_, _>>()?;
             let texts: Option<Vec<&StringArray>> =
-                values.iter().map(|&i| batch.column(i).as_string_opt::<i32>()).collect();
+                columns.iter().map(|column| column.as_string_opt::<i32>()).collect();
             let texts = texts.ok_or_else(damaged)?;
             for i in 0..batch.num_rows() {
                 let shown = |&(_, text): &(usize, &&StringArray)| text.is_valid(i);
@@ -224,6 +234,44 @@ impl Counts {
             return Err(damaged());
         }
         Ok(tables.list)
+    }
+
+    /// The same rows of some of the columns, which get these numbers.
+    pub fn project(&self, columns: &[(usize, usize)]) -> Counts {
+        let of = |(column, _): &&(usize, usize)| self.columns.contains(column);
+        let (places, numbers): (Vec<usize>, Vec<usize>) = (columns.iter().filter(of))
+            .filter_map(|(c, number)| Some((self.columns.iter().position(|p| p == c)?, *number)))
+            .unzip();
+        let mut codes: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut rows: Vec<Vec<u32>> = Vec::new();
+        let mut row_of = Vec::with_capacity(self.rows.len());
+        for row in &self.rows {
+            let part: Vec<u32> = places.iter().map(|&p| row[p]).collect();
+            row_of.push(*codes.entry(part).or_insert_with_key(|part| {
+                rows.push(part.clone());
+                rows.len() as u32 - 1
+            }));
+        }
+        let group = |counts: &Vec<(u32, u64)>| {
+            let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+            for &(row, n) in counts {
+                *sums.entry(row_of[row as usize]).or_default() += n;
+            }
+            sums.into_iter().collect()
+        };
+        Counts {
+            columns: numbers,
+            values: places.iter().map(|&p| self.values[p].clone()).collect(),
+            groups: self.groups.iter().map(group).collect(),
+            rows,
+        }
+    }
+
+    /// The value of a column in the first row of a group: of a label, in every row.
+    pub fn label(&self, column: usize, group: usize) -> Option<&str> {
+        let at = self.columns.iter().position(|&c| c == column)?;
+        let (row, _) = self.groups.get(group)?.first()?;
+        Some(&self.values[at][self.rows[*row as usize][at] as usize])
     }
 
     /// The values of a column by group.
@@ -344,6 +392,38 @@ impl Members {
         Ok(members)
     }
 
+    /// Tags and places without the people, who are those of another file in the same order.
+    pub fn write_open(&self) -> Result<Vec<u8>, Failures> {
+        let names: Vec<String> = (0..self.tags.len()).map(|i| format!("tag{i}")).collect();
+        let mut columns: Vec<(&str, ArrayRef)> =
+            vec![("place", Arc::new(UInt32Array::from(self.places.clone())))];
+        for (name, tags) in names.iter().zip(&self.tags) {
+            columns.push((name, Arc::new(UInt32Array::from(tags.clone()))));
+        }
+        to_parquet(columns)
+    }
+
+    /// Reads places and tags of so many columns, of these people.
+    pub fn read_open(
+        bytes: Vec<u8>,
+        columns: usize,
+        people: Vec<Pseudonym>,
+    ) -> Result<Members, Failures> {
+        let mut members = Members { people, places: Vec::new(), tags: vec![Vec::new(); columns] };
+        for batch in from_parquet(bytes, 1 + columns..=1 + columns)? {
+            let column =
+                |i: usize| batch.column(i).as_primitive_opt::<UInt32Type>().ok_or_else(damaged);
+            members.places.extend_from_slice(column(0)?.values());
+            for (i, tags) in members.tags.iter_mut().enumerate() {
+                tags.extend(column(1 + i)?.iter());
+            }
+        }
+        if members.places.len() != members.people.len() {
+            return Err(damaged());
+        }
+        Ok(members)
+    }
+
     /// In the order of the people; somebody who is there twice is a mistake of the caller.
     pub fn sorted(mut self) -> Members {
         let mut order: Vec<u32> = (0..self.people.len() as u32).collect();
@@ -377,9 +457,7 @@ fn pseudonym_array(people: &[Pseudonym]) -> Result<FixedSizeBinaryArray, Failure
         // Nobody is in it.
         FixedSizeBinaryArray::try_new(16, Vec::<u8>::new().into(), None)
     });
-    array.map_err(|e| {
-        Failure::bug("internal", format!("the ledger's file cannot be made: {e}")).into()
-    })
+    array.map_err(unmade)
 }
 
 fn read_people(column: &ArrayRef, people: &mut Vec<Pseudonym>) -> Result<(), Failures> {
@@ -438,21 +516,22 @@ fn damaged() -> Failures {
         .into()
 }
 
+fn unmade(e: impl std::fmt::Display) -> Failures {
+    Failure::bug("internal", format!("the ledger's file cannot be made: {e}")).into()
+}
+
 fn to_parquet(columns: Vec<(&str, ArrayRef)>) -> Result<Vec<u8>, Failures> {
-    let failed = |e: String| {
-        Failures::from(Failure::bug("internal", format!("the ledger's file cannot be made: {e}")))
-    };
-    let batch = RecordBatch::try_from_iter(columns).map_err(|e| failed(e.to_string()))?;
+    let batch = RecordBatch::try_from_iter(columns).map_err(unmade)?;
     // Pseudonyms do not compress, and the rest compresses well and fast.
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_column_dictionary_enabled("person".into(), false)
         .set_column_compression("person".into(), Compression::UNCOMPRESSED)
         .build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))
-        .map_err(|e| failed(e.to_string()))?;
-    writer.write(&batch).map_err(|e| failed(e.to_string()))?;
-    writer.into_inner().map_err(|e| failed(e.to_string()))
+    let mut writer =
+        ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).map_err(unmade)?;
+    writer.write(&batch).map_err(unmade)?;
+    writer.into_inner().map_err(unmade)
 }
 
 fn from_parquet(

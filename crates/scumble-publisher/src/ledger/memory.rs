@@ -1,9 +1,10 @@
 //! What a ledger remembers about the people of a new extract: for the gate, and for algorithms that
 //! publish again.
 
-use super::entry::Shown;
+use super::entry::{Shown, Verdict};
 use super::files::{Counts, Groups, Members, read_pseudonyms};
 use super::key::{Key, Pseudonym};
+use super::open::{self, Openly};
 use super::persons::Persons;
 use super::shows::{Shows, View, guarded_cell};
 use super::spelling::{Folded, fold};
@@ -29,6 +30,10 @@ pub(crate) struct Recollection {
     others: Vec<Vec<Pseudonym>>,
     /// Protected columns of any release, as they were called.
     attributes: BTreeSet<String>,
+    /// Columns that any release showed without protecting them, as they were called.
+    open: BTreeSet<String>,
+    /// Protected columns that earlier releases showed openly, or may have shown.
+    pub openly: Vec<Openly>,
     /// Pseudonyms of folded names, of people whose names are not folded.
     folded: Folded,
     /// Releases that do not keep them, because they were recorded by an older version or added.
@@ -116,23 +121,34 @@ impl Recollection {
         let called = |r: &Recorded| -> Vec<String> {
             r.described.attributes.iter().map(|a| history.column_now(a).to_owned()).collect()
         };
+        let asked = attributes.clone();
         let mut told = vec![false; given.len()];
-        while let Some(at) = (0..given.len())
-            .find(|&i| !told[i] && called(&given[i]).iter().any(|a| attributes.contains(a)))
-        {
+        let tells = |r: &Recorded, attributes: &[String]| {
+            let open = open::names(r, history).unwrap_or_default();
+            called(r).iter().chain(&open).any(|name| attributes.contains(name))
+        };
+        while let Some(at) = (0..given.len()).find(|&i| !told[i] && tells(&given[i], &attributes)) {
             attributes.extend(called(&given[at]));
             told[at] = true;
         }
         for (i, recorded) in given.iter().enumerate() {
             progress.step(i as u64, given.len() as u64)?;
             let described = &recorded.described;
-            let Some((members, places)) = ledger.members(described)? else { continue };
+            let protected = called(recorded);
+            let Some((mut members, places)) = ledger.members(described)? else {
+                let openly = open::shown_openly(recorded, &protected, &asked, history, None);
+                all.openly.extend(openly);
+                continue;
+            };
             all.attributes.extend(described.attributes.iter().cloned());
+            all.open.extend(described.open.iter().flatten().map(|c| c.name.clone()));
             match &described.kept.folded {
                 Some(file) => all.folded.extend(read_pseudonyms(ledger.kept(file)?)?),
                 None => all.unfolded += 1,
             }
             if !told[i] {
+                let openly = open::shown_openly(recorded, &protected, &asked, history, None);
+                all.openly.extend(openly);
                 all.others.push(members.people);
                 continue;
             }
@@ -143,28 +159,38 @@ impl Recollection {
             let plain = || vec![Shown::sensitive(); columns];
             let shown =
                 if described.shown.len() == columns { described.shown.clone() } else { plain() };
-            let mut shows = Shows {
-                attributes: called(recorded),
-                shown,
-                groups,
-                tables,
-                leaves: HashMap::new(),
-            };
+            let here = (&members, groups.labels.len());
+            let taken = open::take(ledger, recorded, &attributes, history, here)?;
+            let openly = open::shown_openly(recorded, &protected, &asked, history, taken.as_ref());
+            all.openly.extend(openly);
+            let leaves = HashMap::new();
+            let mut shows = Shows { attributes: protected, shown, groups, tables, leaves };
+            let apart = taken.and_then(|taken| taken.join(&mut shows, &mut members));
             shows.rename(history);
+            let recipients = all.recipients(&described.recipients);
+            let newly = |v: &Verdict| (v.attribute.clone(), v.adversary.clone(), v.newly);
             all.releases.push(Past {
                 name: described.name.clone(),
-                recipients: all.recipients(&described.recipients),
+                recipients: recipients.clone(),
                 shows,
                 members,
                 places,
-                newly: described
-                    .gate
-                    .iter()
-                    .map(|v| (v.attribute.clone(), v.adversary.clone(), v.newly))
-                    .collect(),
+                newly: described.gate.iter().map(newly).collect(),
             });
+            if let Some((mut shows, members)) = apart {
+                shows.rename(history);
+                let name = described.name.clone();
+                let newly = Vec::new();
+                all.releases.push(Past { name, recipients, shows, members, places: None, newly });
+            }
         }
         Ok(all)
+    }
+
+    /// What the key makes of a value of a column, by the names that both had first.
+    pub fn hide(&self, attribute: &str, text: &str) -> String {
+        let value = self.history.earlier_value(attribute, text);
+        self.key.value(self.history.earlier_column(attribute), value)
     }
 
     /// What a recipient is called in the first release that she was given. Case, blanks and accents
@@ -172,6 +198,19 @@ impl Recollection {
     pub fn recipient<'a>(&'a self, name: &'a str) -> &'a str {
         let mut earlier = self.releases.iter().flat_map(|r| &r.recipients);
         earlier.find(|known| fold(known) == fold(name)).map_or(name, String::as_str)
+    }
+
+    /// Whether each of these recipients has a release that shows a column; without recipients,
+    /// whether one that everybody has does.
+    pub fn have_column(&self, recipients: &[String], column: &str) -> bool {
+        let shown = |r: &&Past| r.shows.at(column).is_some();
+        let to_all = self.releases.iter().filter(shown).any(|r| r.recipients.is_empty());
+        let has = |name: &String| {
+            let known = self.recipient(name);
+            let mut given = self.releases.iter().filter(shown);
+            given.any(|r| r.recipients.iter().any(|other| other == known))
+        };
+        to_all || !recipients.is_empty() && recipients.iter().all(has)
     }
 
     /// Recipients by what they were called first, each once.
@@ -212,6 +251,11 @@ impl Recollection {
     /// Protected columns of any release, as they were called.
     pub fn known_attributes(&self) -> &BTreeSet<String> {
         &self.attributes
+    }
+
+    /// Columns that any release showed without protecting them, as they were called.
+    pub fn open_columns(&self) -> &BTreeSet<String> {
+        &self.open
     }
 
     /// Pseudonyms of folded names.
@@ -260,7 +304,8 @@ impl Recollection {
 
     /// The first release that protects a column, and how it shows it.
     pub fn protector(&self, attribute: &str) -> Option<(&str, &Shown)> {
-        let find = |past: &'_ Past| past.shows.at(attribute);
+        let find =
+            |past: &'_ Past| past.shows.at(attribute).filter(|&at| !past.shows.shown[at].open);
         let (past, at) = self.releases.iter().find_map(|past| Some((past, find(past)?)))?;
         Some((&past.name, &past.shows.shown[at]))
     }
@@ -271,6 +316,8 @@ impl Recollection {
             releases: Vec::new(),
             others: Vec::new(),
             attributes: BTreeSet::new(),
+            open: BTreeSet::new(),
+            openly: Vec::new(),
             folded: Folded::new(),
             unfolded: 0,
             history: HistoryPolicy::default(),
@@ -425,22 +472,32 @@ impl Recollection {
     }
 
     /// Everything that is remembered of a protected column, with a release that is to be published;
-    /// and the number in it of everybody in the extract.
-    pub fn memory(&self, new: &New<'_>, attribute: &str) -> (Memory, Vec<u32>) {
-        self.put_together(Some(new), attribute)
+    /// and the number in it of everybody in the extract. `age` 0 is about the newest values of
+    /// everybody, a higher one about those that some people had before, as far as
+    /// [`Memory::replaced`] of the newest goes.
+    pub fn memory(&self, new: &New<'_>, attribute: &str, age: u32) -> (Memory, Vec<u32>) {
+        self.put_together(Some(new), attribute, age)
     }
 
     /// Everything that is remembered of a column, the newest release last.
-    pub fn recalled(&self, attribute: &str) -> Memory {
-        let (memory, _) = self.put_together(None, attribute);
+    pub fn recalled(&self, attribute: &str, age: u32) -> Memory {
+        let (memory, _) = self.put_together(None, attribute, age);
         Memory { name: Box::new(|person| format!("person {}", person + 1)), ..memory }
     }
 
-    fn put_together(&self, new: Option<&New<'_>>, attribute: &str) -> (Memory, Vec<u32>) {
+    /// The earlier releases that show one of some columns.
+    fn about(&self, kept: &[String]) -> Vec<&Past> {
+        let shows = |p: &&Past| kept.iter().any(|name| p.shows.at(name).is_some());
+        self.releases.iter().filter(shows).collect()
+    }
+
+    fn put_together(&self, new: Option<&New<'_>>, attribute: &str, age: u32) -> (Memory, Vec<u32>) {
         let kept = self.kept(new, attribute);
-        let shows = |s: &Shows| kept.iter().any(|name| s.at(name).is_some());
-        let earlier: Vec<&Past> = self.releases.iter().filter(|p| shows(&p.shows)).collect();
-        let people = number(&earlier, attribute, new);
+        let earlier = self.about(&kept);
+        // By itself, a value that changed is that of another person. In rows, what a release says
+        // about a column that did not change also tells about one that did, before and after.
+        let alone = kept.len() == 1;
+        let mut people = number(&earlier, alone.then_some(attribute), new);
         let all: Vec<&Shows> =
             earlier.iter().map(|p| &p.shows).chain(new.map(|n| &n.shows)).collect();
         let exact = |s: &&Shows| s.at(attribute).is_some_and(|at| s.shown[at].exact());
@@ -451,14 +508,15 @@ impl Recollection {
             let mut codes: HashMap<String, u32> = HashMap::new();
             (None, all.iter().map(|s| recoded(s, attribute, &mut values, &mut codes)).collect())
         } else {
-            let leaves = self.leaves(attribute, &all);
+            let leaves = self.leaves(&kept, &all);
             let statements: Vec<_> =
                 all.iter().zip(&views).map(|(s, view)| s.statement(view, &leaves)).collect();
             let secret = secret(attribute, &all, &leaves);
             let (rows, groups) = Rows::new(kept.len(), 0, secret.as_deref(), &statements);
             (Some(rows), groups)
         };
-        let versions = versions(&earlier, &kept, new, &people);
+        let mut versions = versions(&earlier, &kept, new, &people);
+        let judged = (age > 0).then(|| aged(&mut versions, age, &mut people));
         let mut releases = Vec::new();
         for (i, ((groups, view), versions)) in
             groups.into_iter().zip(views).zip(versions).enumerate()
@@ -492,21 +550,26 @@ impl Recollection {
             notes: self.notes(new, attribute, &earlier),
             releases,
             people: number,
+            judged,
             name: Box::new(name),
         };
         (memory, number_of)
     }
 
-    /// What the key stands for in labels of a column, as far as any release shows it.
-    fn leaves(&self, attribute: &str, all: &[&Shows]) -> HashMap<String, String> {
+    /// What the key stands for in labels of some columns, as far as any release shows it.
+    fn leaves(&self, kept: &[String], all: &[&Shows]) -> HashMap<String, String> {
         let mut leaves: HashMap<String, String> = HashMap::new();
-        let labelled = |s: &&Shows| s.at(attribute).is_some_and(|at| s.shown[at].makes_groups());
-        if all.iter().any(labelled) {
+        for attribute in kept {
+            let labelled =
+                |s: &&Shows| s.at(attribute).is_some_and(|at| s.shown[at].makes_groups());
+            if !all.iter().any(labelled) {
+                continue;
+            }
             let values =
                 all.iter().filter_map(|s| s.values(attribute)).flat_map(|(_, _, values)| values);
-            leaves.extend(values.map(|text| (self.key.value(attribute, text), text.clone())));
+            leaves.extend(values.map(|text| (self.hide(attribute, text), text.clone())));
             let labels = all.iter().flat_map(|s| s.leaf_labels(attribute));
-            leaves.extend(labels.map(|text| (self.key.value(attribute, &text), text)));
+            leaves.extend(labels.map(|text| (self.hide(attribute, &text), text)));
         }
         for shows in all {
             leaves.extend(shows.leaves.iter().map(|(hidden, text)| (hidden.clone(), text.clone())));
@@ -525,11 +588,11 @@ impl Recollection {
         }
         let earlier =
             self.releases.iter().filter_map(|p| Some(&p.shows.shown[p.shows.at(attribute)?]));
-        let less = |was: &Shown| {
+        let less = |was: &&Shown| {
             let all = was.guarded.iter().all(|value| now.guarded.contains(value));
             was.role == "sensitive" || was.freeform() && !(now.freeform() && all)
         };
-        earlier.into_iter().any(less)
+        earlier.filter(|was| !was.open).any(|was| less(&was))
     }
 
     /// What should be known about how a column is judged.
@@ -552,6 +615,13 @@ impl Recollection {
                     "`{name}` shows `{attribute}` {how}: what that tells is not judged"
                 ));
             }
+            let open = shows.at(attribute).map(|at| &shows.shown[at]).filter(|shown| shown.open);
+            if let Some(shown) = open {
+                let role = &shown.role;
+                notes.push(format!(
+                    "`{name}` showed `{attribute}` openly, as {role}: what it gave away counts as known before"
+                ));
+            }
             if shows.apart() {
                 notes.push(format!(
                     "`{name}` is recorded without its rows: its columns are judged one by one"
@@ -572,8 +642,39 @@ fn secret(attribute: &str, all: &[&Shows], leaves: &HashMap<String, String>) -> 
     Some(guarded.map(|written| guarded_cell(written, leaves)).collect())
 }
 
+/// Makes the values of another version judged: swaps it with the newest. Returns who had one.
+fn aged(versions: &mut [Vec<(usize, Vec<u32>)>], age: u32, people: &mut People) -> Vec<bool> {
+    let mut concerned = vec![false; people.number];
+    for (_, of) in versions.iter().flatten().filter(|(column, _)| *column == 0) {
+        for (concerned, &version) in concerned.iter_mut().zip(of) {
+            *concerned |= version == age;
+        }
+    }
+    for versions in versions {
+        let at = versions.iter().position(|(column, _)| *column == 0);
+        let at = at.unwrap_or_else(|| {
+            versions.push((0, vec![0; concerned.len()]));
+            versions.len() - 1
+        });
+        for (&concerned, version) in concerned.iter().zip(&mut versions[at].1) {
+            *version = match *version {
+                0 if concerned => age,
+                v if concerned && v == age => 0,
+                v => v,
+            };
+        }
+    }
+    for (who, _) in people.row_of.iter_mut().zip(&concerned).filter(|(_, c)| **c) {
+        if let Known::Row(row) = *who {
+            *who = Known::Changed(row);
+        }
+    }
+    concerned
+}
+
 /// For each release, the new one last: everybody's version of the columns that changed for
-/// somebody, but the judged one.
+/// somebody. The newest is 0. The judged column, which is the first, has none where a person with
+/// another value of it is another person.
 fn versions(
     earlier: &[&Past],
     kept: &[String],
@@ -581,7 +682,7 @@ fn versions(
     people: &People,
 ) -> Vec<Vec<(usize, Vec<u32>)>> {
     let mut found: Vec<Vec<(usize, Vec<u32>)>> = vec![Vec::new(); earlier.len() + 1];
-    for (column, name) in kept.iter().enumerate().skip(1) {
+    for (column, name) in kept.iter().enumerate() {
         let mut first: Vec<Option<u32>> = vec![None; people.number];
         let mut more: HashMap<u32, Vec<u32>> = HashMap::new();
         let mut version = |person: u32, tag: Option<u32>| -> u32 {
@@ -628,7 +729,7 @@ enum Known {
     Absent,
 }
 
-/// Everybody whom any release is about, numbered. A person with another value is another person.
+/// Everybody whom any release is about, numbered.
 struct People {
     number: usize,
     /// For each earlier release the numbers of its people, with their places.
@@ -639,8 +740,9 @@ struct People {
     pseudonym_of: Vec<Pseudonym>,
 }
 
-/// Numbers the people of earlier releases and of a new one.
-fn number(earlier: &[&Past], attribute: &str, new: Option<&New<'_>>) -> People {
+/// Numbers the people of earlier releases and of a new one. A person with another value of `apart`
+/// is another person.
+fn number(earlier: &[&Past], apart: Option<&str>, new: Option<&New<'_>>) -> People {
     let here = new.map_or(&[][..], |n| &n.people[..]);
     // Newest first, so that a value that is not known is the last one that is.
     let newest = earlier.len() as u32;
@@ -658,8 +760,8 @@ fn number(earlier: &[&Past], attribute: &str, new: Option<&New<'_>>) -> People {
         pseudonym_of: Vec::new(),
     };
     let at: Vec<Option<&Vec<Option<u32>>>> =
-        earlier.iter().map(|p| p.shows.at(attribute).map(|at| &p.members.tags[at])).collect();
-    let tags = new.and_then(|n| Some(&n.tags[n.shows.at(attribute)?]));
+        earlier.iter().map(|p| p.shows.at(apart?).map(|at| &p.members.tags[at])).collect();
+    let tags = new.and_then(|n| Some(&n.tags[n.shows.at(apart?)?]));
     let mut values: Vec<(Option<u32>, u32)> = Vec::new();
     for one in all.chunk_by(|a, b| a.0 == b.0) {
         values.clear();

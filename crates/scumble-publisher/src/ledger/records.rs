@@ -6,14 +6,15 @@ use crate::answer::{
     VerifiedLedger,
 };
 use crate::ledger::{
-    Access, Added, Counts, Described, Entry, Groups, Kept, Ledger, Members, Place, Recollection,
-    Recorded, Standing, Whereabouts, folded_pseudonyms, hex, machine, now, pseudonyms,
-    write_places, write_pseudonyms,
+    Access, Added, Counts, Described, Entry, Groups, Kept, Ledger, Members, OpenColumn, Openly,
+    Place, Recollection, Recorded, Shown, Standing, Whereabouts, folded_pseudonyms, hex, machine,
+    now, pseudonyms, write_places, write_pseudonyms,
 };
 use crate::observer::Phase;
 use crate::policy_file::PolicyFile;
 use crate::publish::source::to_register;
 use crate::publisher::Task;
+use crate::release::manifest::Manifest;
 use crate::release::reader;
 use crate::release::{folder, manifest};
 use crate::table::columns::{self, Column, Columns, ReadOptions};
@@ -417,7 +418,8 @@ pub(crate) fn add(place: &Whereabouts, from: Task<'_, AddRequest>) -> Result<Not
         tables: tables.clone(),
     };
     from.publisher.observer.phase(Phase::Gate);
-    let exposed = exposed(&mut ledger, added)?;
+    let (exposed, openly) = exposed(&mut ledger, added)?;
+    warnings.extend(openly);
     let folded = ledger.keep(&write_pseudonyms(&folded_pseudonyms(ledger.key(), person))?)?;
     let kept = Kept {
         members: Some(ledger.keep(&members.write()?)?),
@@ -425,12 +427,15 @@ pub(crate) fn add(place: &Whereabouts, from: Task<'_, AddRequest>) -> Result<Not
         counts: ledger.keep(&Counts::write(&tables, attributes.len())?)?,
         places: Some(ledger.keep(&write_places(&places)?)?),
         folded: Some(folded),
+        open: None,
+        open_members: None,
     };
     let folder = std::path::absolute(&from.release)
         .unwrap_or_else(|_| from.release.clone())
         .display()
         .to_string();
     let id = told.as_ref().and_then(|m| m.id.clone());
+    let open = told.as_ref().map(|m| open_columns(m, &attributes));
     if let Some(known) = id.as_ref().and_then(|id| ledger.given().find(|r| r.described.id == *id)) {
         return Err(Failure::usage(
             "recorded-already",
@@ -455,6 +460,7 @@ pub(crate) fn add(place: &Whereabouts, from: Task<'_, AddRequest>) -> Result<Not
         suppressed: told.as_ref().map_or(0, |m| m.suppressed),
         attributes,
         shown: Vec::new(),
+        open,
         kept,
         models: told.map_or_else(Vec::new, |m| m.models),
         gate: Vec::new(),
@@ -472,6 +478,17 @@ pub(crate) fn add(place: &Whereabouts, from: Task<'_, AddRequest>) -> Result<Not
         exposed,
         warnings,
     })
+}
+
+/// The columns of a release besides these, by its manifest: what it shows of them is not kept.
+fn open_columns(manifest: &Manifest, protected: &[String]) -> Vec<OpenColumn> {
+    let others = manifest.columns.iter().filter(|c| !protected.contains(&c.name));
+    others
+        .map(|c| OpenColumn {
+            name: c.name.clone(),
+            shown: Shown { role: c.role.name().to_owned(), ..Shown::sensitive() },
+        })
+        .collect()
 }
 
 /// Refuses people who cannot all be in the release: more in groups than those have records.
@@ -504,7 +521,10 @@ const OTHERS: &str = "nothing was added; the people may be others than those in 
 
 /// How many people's values an added release makes certain, with what the ledger holds; a problem
 /// if they contradict each other, because then nothing could be published any more.
-fn exposed(ledger: &mut Ledger, added: Added<'_>) -> Result<Vec<ExposedPeople>, Failures> {
+fn exposed(
+    ledger: &mut Ledger,
+    added: Added<'_>,
+) -> Result<(Vec<ExposedPeople>, Vec<String>), Failures> {
     let (name, attributes) = (added.name.to_owned(), added.attributes.to_vec());
     let mut recollection =
         Recollection::load(ledger, attributes.clone(), &HistoryPolicy::default(), &|_, _| true)?;
@@ -512,16 +532,22 @@ fn exposed(ledger: &mut Ledger, added: Added<'_>) -> Result<Vec<ExposedPeople>, 
     let gate = Gate { written: true, certain: u64::MAX, ..Gate::default() };
     let mut exposed = Vec::new();
     for attribute in attributes {
-        let memory = recollection.recalled(&attribute);
-        let seen = judge(&memory, &gate, None, &|_, _| true).map_err(|_| {
-            let message =
-                format!("`{name}` contradicts itself or what the ledger holds about `{attribute}`");
-            Failure::data("ledger-contradiction", message).hint(OTHERS)
-        })?;
-        let people = seen.iter().map(|s| s.newly).max().unwrap_or(0);
+        let newest = recollection.recalled(&attribute, 0);
+        let replaced = newest.replaced();
+        let mut people = 0;
+        for age in 0..=replaced {
+            let memory = recollection.recalled(&attribute, age);
+            let seen = judge(&memory, &gate, None, &|_, _| true).map_err(|_| {
+                let message = format!(
+                    "`{name}` contradicts itself or what the ledger holds about `{attribute}`"
+                );
+                Failure::data("ledger-contradiction", message).hint(OTHERS)
+            })?;
+            people += seen.iter().map(|s| s.newly).max().unwrap_or(0);
+        }
         exposed.push(ExposedPeople { attribute, people });
     }
-    Ok(exposed)
+    Ok((exposed, recollection.openly.iter().map(Openly::warning).collect()))
 }
 
 /// Attributes that no other release has: what is about them is judged with nothing.
@@ -529,7 +555,12 @@ fn unknown_attributes(ledger: &Ledger, attributes: &[String]) -> Vec<String> {
     let known: BTreeSet<&str> =
         ledger.given().flat_map(|r| &r.described.attributes).map(String::as_str).collect();
     let known: Vec<&str> = known.into_iter().collect();
-    let unknown = attributes.iter().filter(|a| !known.is_empty() && !known.contains(&a.as_str()));
+    let is_open = |name: &String| {
+        ledger.given().flat_map(|r| r.described.open.iter().flatten()).any(|c| c.name == *name)
+    };
+    let unknown = attributes
+        .iter()
+        .filter(|a| !known.is_empty() && !known.contains(&a.as_str()) && !is_open(a));
     let warning = |name: &String| {
         let known = known.join("`, `");
         format!(

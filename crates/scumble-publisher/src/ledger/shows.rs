@@ -2,7 +2,6 @@
 
 use super::entry::Shown;
 use super::files::{Counts, Groups};
-use super::key::Key;
 use hashbrown::HashMap;
 use scumble::class::Run;
 use scumble::exact::Ratio;
@@ -27,6 +26,9 @@ pub(crate) struct Shows {
     /// Values that the key stands for, as far as they are known here.
     pub leaves: HashMap<String, String>,
 }
+
+/// What the key makes of a value of a column, which renaming does not change.
+pub(crate) type Hide<'a> = dyn Fn(&str) -> String + 'a;
 
 /// A label of a generalized column, as a ledger keeps it: the values below it that were not
 /// published stay behind the key.
@@ -109,7 +111,7 @@ impl Label {
     /// What the label of a run says, to whoever observes values that are at least so observable.
     /// `leaves` learns what the key stands for.
     pub fn of(
-        key: &Key,
+        hide: &Hide<'_>,
         attribute: &Attribute,
         run: Run,
         least: Ratio,
@@ -126,10 +128,7 @@ impl Label {
             return label;
         }
         if run.first == run.last {
-            leaves.insert(
-                key.value(&attribute.name, taxonomy.leaf(run.first)),
-                taxonomy.leaf(run.first).to_owned(),
-            );
+            leaves.insert(hide(taxonomy.leaf(run.first)), taxonomy.leaf(run.first).to_owned());
             return Label { label: taxonomy.leaf(run.first).to_owned(), leaf: true, ..label };
         }
         if run == taxonomy.root() {
@@ -143,8 +142,7 @@ impl Label {
             return label;
         }
         for leaf in run.first..=run.last {
-            let (text, hidden) =
-                (taxonomy.leaf(leaf), key.value(&attribute.name, taxonomy.leaf(leaf)));
+            let (text, hidden) = (taxonomy.leaf(leaf), hide(taxonomy.leaf(leaf)));
             leaves.insert(hidden.clone(), text.to_owned());
             label.among.push(hidden);
         }
@@ -156,8 +154,14 @@ impl Label {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    fn read(text: &str) -> Label {
+    /// From the text of a ledger's file.
+    pub fn read(text: &str) -> Label {
         serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// What somebody who knows the person may observe of it.
+    pub fn observed(self) -> String {
+        self.seen.unwrap_or(self.label)
     }
 
     fn cell(self, leaves: &HashMap<String, String>) -> Cell {
@@ -179,11 +183,11 @@ impl Label {
 
 /// The values of a freeform column that are guarded: what the key makes of each, or the cells that
 /// they are in.
-pub(crate) fn guarded(key: &Key, attribute: &Attribute, leaf: u32) -> String {
+pub(crate) fn guarded(hide: &Hide<'_>, attribute: &Attribute, leaf: u32) -> String {
     let run = Run::new(leaf, leaf);
     match Within::of(&attribute.taxonomy, run) {
         Some(within) => Label { within: Some(within), ..Label::default() }.write(),
-        None => key.value(&attribute.name, attribute.taxonomy.leaf(leaf)),
+        None => hide(attribute.taxonomy.leaf(leaf)),
     }
 }
 
@@ -210,7 +214,7 @@ impl Shown {
     /// Whether it is protected only in some of its values, and may be known to an adversary
     /// otherwise.
     pub fn freeform(&self) -> bool {
-        self.role == "freeform"
+        self.role == "freeform" && !self.open
     }
 
     /// Whether it shows true values of the person, one for each record.
@@ -265,13 +269,25 @@ pub(crate) struct View {
 }
 
 impl Shows {
-    /// Calls values as they are called now. Labels keep the values below them, which the key hides.
+    /// Calls values as they are called now. Labels keep the values below them, which the key hides
+    /// as they were called first.
     pub fn rename(&mut self, history: &HistoryPolicy) {
         for table in &mut self.tables {
             for (&column, values) in table.columns.iter().zip(&mut table.values) {
                 let name = &self.attributes[column];
-                if !self.shown[column].makes_groups() && history.values.contains_key(name) {
-                    values.iter_mut().for_each(|v| *v = history.value_now(name, v).to_owned());
+                if !history.values.contains_key(name) {
+                    continue;
+                }
+                let now = |value: &str| history.value_now(name, value).to_owned();
+                for value in values {
+                    if !self.shown[column].makes_groups() {
+                        *value = now(value);
+                        continue;
+                    }
+                    let label = Label::read(value);
+                    if label.leaf {
+                        *value = Label { label: now(&label.label), ..label }.write();
+                    }
                 }
             }
         }
@@ -309,7 +325,9 @@ impl Shows {
         self.tables.len() > 1
     }
 
-    /// What it says about some columns, the first of which is judged.
+    /// What it says about some columns, the first of which is judged. An adversary knows the columns
+    /// that make groups and are not among them, and those that were open: only of the judged one
+    /// does she know nothing but what is shown.
     pub fn view(&self, kept: &[String]) -> View {
         let columns: Vec<(usize, usize)> =
             kept.iter().enumerate().filter_map(|(i, name)| Some((i, self.at(name)?))).collect();
@@ -326,7 +344,10 @@ impl Shows {
         let labels = |at: &usize| self.shown[*at].makes_groups();
         let known: Vec<usize> = (0..self.attributes.len())
             .filter(labels)
-            .filter(|&at| !kept.contains(&self.attributes[at]))
+            .filter(|&at| match self.shown[at].open {
+                true => kept.first() != Some(&self.attributes[at]),
+                false => !kept.contains(&self.attributes[at]),
+            })
             .collect();
         match (self.groups.rest.is_empty(), self.tables.first()) {
             (false, Some(first)) => {
@@ -345,11 +366,8 @@ impl Shows {
         for (group, rest) in self.groups.rest.iter().enumerate() {
             let mut label = vec![rest.clone()];
             for column in known {
-                let at = table.columns.iter().position(|c| c == column);
-                let row = table.groups[group].first().map(|(row, _)| &table.rows[*row as usize]);
-                let text =
-                    at.zip(row).map(|(at, row)| Label::read(&table.values[at][row[at] as usize]));
-                label.push(text.map(|l| l.seen.unwrap_or(l.label)).unwrap_or_default());
+                let text = table.label(*column, group);
+                label.push(text.map(|text| Label::read(text).observed()).unwrap_or_default());
             }
             let next = numbers.len() as u32;
             let number = *numbers.entry(label).or_insert_with_key(|label| {

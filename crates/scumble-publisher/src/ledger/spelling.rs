@@ -110,7 +110,8 @@ impl Comparison<'_> {
         let meant = |difference| self.history.meant.contains(&difference);
         let returning = self.people.par_iter().filter(|p| known.binary_search(p).is_ok()).count();
         if returning > 0 && !meant(Difference::NewColumns) {
-            problems.0.extend(self.new_columns().or_else(|| self.renamed_column()));
+            let renamed = || self.renamed_column().or_else(|| self.renamed_open_column());
+            problems.0.extend(self.new_columns().or_else(renamed));
         }
         let respelt = if meant(Difference::Spelling) { 0 } else { self.respelt_people(&known) };
         if respelt > 0 {
@@ -146,7 +147,8 @@ impl Comparison<'_> {
             self.attributes.iter().map(|(name, ..)| self.history.earlier_column(name)).collect();
         let gone: Vec<&str> =
             earlier.iter().map(String::as_str).filter(|name| !here.contains(name)).collect();
-        let new = here.iter().find(|name| !earlier.contains(**name))?;
+        let open = self.recollection.open_columns();
+        let new = here.iter().find(|name| !earlier.contains(**name) && !open.contains(**name))?;
         let gone = (!gone.is_empty()).then(|| gone.join("`, `"))?;
         Some(asked(
             format!(
@@ -170,6 +172,37 @@ impl Comparison<'_> {
                 return Some(asked(
                     format!(
                         "`{name}` looks like `{earlier}` of earlier releases, which is protected and not here under that name"
+                    ),
+                    &format!(
+                        "if it was renamed, say so: `[history] columns = {{ {name} = \"{earlier}\" }}`"
+                    ),
+                    Difference::NewColumns,
+                ));
+            }
+        }
+        None
+    }
+
+    /// A protected column that has the name of one that earlier releases showed openly, in another
+    /// spelling.
+    fn renamed_open_column(&self) -> Option<Failure> {
+        let (protected, open) =
+            (self.recollection.known_attributes(), self.recollection.open_columns());
+        let is_here = |earlier: &str| {
+            let protected = self.attributes.iter().map(|(name, ..)| *name);
+            let mut all = protected.chain(self.others.iter().copied());
+            all.any(|name| self.history.earlier_column(name) == earlier)
+        };
+        let is_new = |name: &&str| {
+            let earlier = self.history.earlier_column(name);
+            !protected.contains(earlier) && !open.contains(earlier)
+        };
+        for name in self.attributes.iter().map(|(name, ..)| *name).filter(is_new) {
+            let alike = open.iter().find(|o| fold(o) == fold(name) && !is_here(o));
+            if let Some(earlier) = alike {
+                return Some(asked(
+                    format!(
+                        "`{name}` is protected and looks like `{earlier}`, which earlier releases showed openly"
                     ),
                     &format!(
                         "if it was renamed, say so: `[history] columns = {{ {name} = \"{earlier}\" }}`"

@@ -4,6 +4,8 @@ use super::files::{Counts, Groups, Members, read_places, write_places};
 use super::*;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use scumble::policy::HistoryPolicy;
+use scumble::table::Role;
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
 
@@ -33,6 +35,7 @@ fn described(id: &str, kept: Kept) -> Described {
         suppressed: 0,
         attributes: vec!["illness".into()],
         shown: Vec::new(),
+        open: None,
         kept,
         models: Vec::new(),
         gate: Vec::new(),
@@ -318,4 +321,64 @@ fn the_chain_is_what_the_key_makes_of_the_entries() {
         known_key(folder.path()).link("", 1, body),
         "28c189d75b84a50d46965df6d880c4924c89ae9eecc93c40e6543d1d6cde5207"
     );
+}
+
+/// What an entry says of columns that it does not protect, in every state of knowledge.
+#[test]
+fn open_columns_are_told_of_as_far_as_they_are_known() {
+    let columns = ["illness".to_owned(), "age".to_owned()];
+    let told = |open: Option<Vec<OpenColumn>>| -> Vec<String> {
+        let recorded = Recorded {
+            number: 2,
+            described: Described { open, ..described("a", Kept::default()) },
+            standing: Standing::Published,
+            sha256: None,
+        };
+        let protected = &columns[..1];
+        let history = HistoryPolicy::default();
+        let openly = open::shown_openly(&recorded, protected, &columns, &history, None);
+        openly.iter().map(Openly::warning).collect()
+    };
+    // An entry of an earlier version.
+    let mut old = serde_json::to_value(described("a", Kept::default())).expect("JSON");
+    assert!(old.as_object_mut().expect("an object").remove("open").is_none());
+    let old: Described = serde_json::from_value(old).expect("it is read");
+    let warnings = told(old.open);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("does not know whether `a` (entry 2) showed it"), "{warnings:?}");
+    // One without persons, or from elsewhere: only roles are kept.
+    let shown = Shown::in_role(Role::QuasiIdentifier);
+    let warnings = told(Some(vec![OpenColumn { name: "age".into(), shown }]));
+    let expected = "as quasi-identifier, in `a` (entry 2) to everybody: what that release already gave away cannot be \
+                    taken back; the ledger does not know what it showed";
+    assert!(warnings.len() == 1 && warnings[0].contains(expected), "{warnings:?}");
+    assert!(told(Some(Vec::new())).is_empty(), "it did not show the column");
+}
+
+/// The rows of all columns come back from their file, and those of some of them are what they are.
+#[test]
+fn rows_of_all_columns_are_read_back_and_projected() {
+    let texts = |list: &[&str]| list.iter().map(|t| (*t).to_owned()).collect::<Vec<String>>();
+    let (values, codes) = (
+        vec![texts(&["flu", "tb"]), texts(&["", "x"]), texts(&["{}"])],
+        [vec![0, 0, 1, 1, 0], vec![0, 1, 0, 1, 0], vec![0; 5]],
+    );
+    let counts = Counts::of_rows(vec![0, 2, 3], values, &codes, &[0, 0, 1, u32::MAX, 1], 2);
+    let bytes = Counts::write(std::slice::from_ref(&counts), 4).expect("a file");
+    let read = Counts::read(bytes, 4, 2).expect("it is read");
+    let plain = |c: &Counts| -> Vec<Vec<(Vec<String>, u64)>> {
+        let text = |row: &u32| -> Vec<String> {
+            let codes = c.rows[*row as usize].iter().zip(&c.values);
+            codes.map(|(code, values)| values[*code as usize].clone()).collect()
+        };
+        let group = |rows: &Vec<(u32, u64)>| rows.iter().map(|(row, n)| (text(row), *n)).collect();
+        c.groups.iter().map(group).collect()
+    };
+    assert_eq!((read.len(), plain(&read[0])), (1, plain(&counts)));
+    assert_eq!(read[0].columns, [0, 2, 3]);
+    let some = read[0].project(&[(2, 0), (1, 9)]);
+    assert_eq!(some.columns, [0], "column 1 has no rows");
+    assert_eq!(plain(&some)[0], [(texts(&[""]), 1), (texts(&["x"]), 1)]);
+    assert_eq!(plain(&some)[1], [(texts(&[""]), 2)]);
+    assert_eq!(read[0].label(3, 1), Some("{}"));
 }

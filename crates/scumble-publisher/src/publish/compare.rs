@@ -1,16 +1,20 @@
 //! Policies side by side: each carried out as a dry run, then what it risks, what it loses, and how
 //! well a recipient can count with what it would publish.
+//!
+//! A sweep carries one policy out with several values of a key. Policies that read the same source
+//! in the same way share it: it is read once.
 
 use crate::answer::{Compared, ComparedPolicy, Outcome, QueryErrors, Risks, VERSION};
 use crate::observer::Phase;
 use crate::policy_file::PolicyFile;
-use crate::publish::{Carried, Clock, How, carry_out, write_whole};
-use crate::publisher::Task;
+use crate::publish::source::{Source, wanted};
+use crate::publish::{Carried, Clock, How, carry_out_on, write_whole};
+use crate::publisher::{Publisher, Task};
 use crate::query::errors_as_read;
 use scumble::catalogue::{METRICS, did_you_mean};
 use scumble::failure::{Argument, Failure, Failures, Remedy};
 use scumble::picture::{Point, comparison};
-use scumble::policy::Policy;
+use scumble::policy::{self, Chosen, Policy, Sweep};
 use scumble::query::{Generator, Query, parse_workload};
 use scumble::risk::assess;
 use scumble::table::{Attribute, Table};
@@ -33,6 +37,8 @@ pub struct CompareRequest {
     pub metric: String,
     /// Where to draw the chart.
     pub picture: Option<PathBuf>,
+    /// Keys of the policies with values to try; with several, every combination is.
+    pub set: Vec<Sweep>,
 }
 
 impl Default for CompareRequest {
@@ -43,7 +49,108 @@ impl Default for CompareRequest {
             queries: 1000,
             metric: "gcp".into(),
             picture: None,
+            set: Vec::new(),
         }
+    }
+}
+
+/// A policy that is compared.
+struct Variant<'a> {
+    file: &'a PolicyFile,
+    /// What was set in it.
+    set: Vec<Chosen>,
+    policy: Policy,
+}
+
+/// The policies of the files, each with every combination of values.
+fn variants<'a>(files: &'a [PolicyFile], set: &[Sweep]) -> Result<Vec<Variant<'a>>, Failures> {
+    if set.is_empty() {
+        let policies = Failures::all(files.iter().map(PolicyFile::policy))?;
+        let variant = |(file, policy)| Variant { file, set: Vec::new(), policy };
+        return Ok(files.iter().zip(policies).map(variant).collect());
+    }
+    let mut all = Vec::new();
+    for file in files {
+        let specs = file.spec()?.sweep(set).map_err(|e| within(e, &file.short_name()))?;
+        for (set, spec) in specs {
+            let policy = spec.policy().map_err(|e| within(e, &label(&file.short_name(), &set)))?;
+            all.push(Variant { file, set, policy });
+        }
+    }
+    Ok(all)
+}
+
+/// What a policy is called with what was set in it.
+pub(crate) fn label(name: &str, set: &[Chosen]) -> String {
+    if set.is_empty() {
+        return name.to_owned();
+    }
+    let set: Vec<String> = set.iter().map(|c| format!("{} = {}", c.key, c.value)).collect();
+    format!("{name} with {}", set.join(", "))
+}
+
+fn within(mut problems: Failures, name: &str) -> Failures {
+    for problem in &mut problems.0 {
+        problem.message = format!("`{name}`: {}", problem.message);
+    }
+    problems
+}
+
+/// What decides how the source of a policy is read.
+#[derive(Clone, PartialEq)]
+struct Reading {
+    base: PathBuf,
+    source: policy::Source,
+    delimiter: Option<u8>,
+    quote: Option<u8>,
+    missing: Vec<String>,
+}
+
+impl Reading {
+    fn of(variant: &Variant<'_>) -> Reading {
+        let policy = &variant.policy;
+        Reading {
+            base: variant.file.base.clone(),
+            source: policy.source.clone(),
+            delimiter: policy.delimiter,
+            quote: policy.quote,
+            missing: policy.missing.clone(),
+        }
+    }
+}
+
+/// The sources that were read.
+#[derive(Default)]
+struct Sources(Vec<(Reading, Source)>);
+
+impl Sources {
+    /// The source of a policy: read now, with the columns that later policies want of it, or
+    /// already here.
+    fn of(
+        &mut self,
+        variant: &mut Variant<'_>,
+        later: &[Variant<'_>],
+        publisher: &Publisher<'_>,
+    ) -> Result<Source, Failures> {
+        let reading = Reading::of(variant);
+        let (policy, base) = (&mut variant.policy, &variant.file.base);
+        for (known, source) in &self.0 {
+            if *known == reading
+                && let Some(source) = source.for_policy(policy, base, publisher)?
+            {
+                return Ok(source);
+            }
+        }
+        publisher.observer.phase(Phase::Read);
+        let alike = later.iter().filter(|other| Reading::of(other) == reading);
+        let mut more: Vec<String> = alike.flat_map(|other| wanted(&other.policy)).collect();
+        more.sort();
+        more.dedup();
+        let source = Source::read_with(policy, base, &more, None, publisher)?;
+        if later.iter().any(|other| Reading::of(other) == reading) {
+            self.0.push((reading, source.clone()));
+        }
+        Ok(source)
     }
 }
 
@@ -61,32 +168,30 @@ pub(crate) fn compare(
         .hint(hint)
         .into());
     }
-    let policies = Failures::all(files.iter().map(PolicyFile::policy))?;
-    let shared = shared(&policies);
+    let mut variants = variants(files, &options.set)?;
+    let shared = shared(&variants);
     let mut queries = options.workload.as_deref().map(read_workload).transpose()?;
-    let mut rows = Vec::new();
-    for (file, policy) in files.iter().zip(policies) {
+    let (mut rows, mut sources) = (Vec::new(), Sources::default());
+    variants.reverse();
+    while let Some(mut variant) = variants.pop() {
         let mut clock = Clock::new();
+        let source = sources.of(&mut variant, &variants, options.publisher)?;
+        let Variant { file, set, policy } = variant;
         let algorithm = policy.algorithm.name.to_owned();
         let (base, seed, publisher) = (&file.base, options.seed, options.publisher);
         let how = How { base, seed, all: true, keeper: None, engine: None, publisher };
-        let carried = carry_out(policy, &how, &mut clock)?;
+        let carried = carry_out_on(source, policy, &how, &mut clock)?;
         let table = &carried.extract.table;
         let queries = queries.get_or_insert_with(|| random(table, &shared, options));
         options.publisher.observer.phase(Phase::Query);
         let asked = errors_as_read(&carried, queries, options.publisher.observer);
         options.publisher.observer.go_on()?;
-        let asked = asked.map_err(|mut problems| {
-            problems
-                .0
-                .iter_mut()
-                .for_each(|p| p.message = format!("`{}`: {}", file.name, p.message));
-            problems
-        })?;
+        let asked = asked.map_err(|problems| within(problems, &label(&file.name, &set)))?;
         options.publisher.observer.go_on()?;
         let Carried { made, answer, .. } = carried;
         rows.push(ComparedPolicy {
             policy: file.name.clone(),
+            set,
             outcome: if made.is_some() { Outcome::WouldPublish } else { Outcome::Refused },
             algorithm,
             rows: answer.rows,
@@ -110,10 +215,10 @@ pub(crate) fn compare(
 }
 
 /// The attributes that every policy publishes.
-fn shared(policies: &[Policy]) -> Vec<String> {
+fn shared(variants: &[Variant<'_>]) -> Vec<String> {
     let names =
         |p: &Policy| p.quasi().chain(p.sensitive()).map(|a| a.name.clone()).collect::<Vec<_>>();
-    let mut all = policies.iter().map(names);
+    let mut all = variants.iter().map(|variant| names(&variant.policy));
     let first = all.next().unwrap_or_default();
     all.fold(first, |kept, names| kept.into_iter().filter(|n| names.contains(n)).collect())
 }
@@ -174,7 +279,7 @@ fn chart(rows: &[ComparedPolicy], metric: &str) -> Result<String, Failures> {
         },
     };
     let point = |((r, risk), loss): (&(&ComparedPolicy, f64), f64)| Point {
-        label: r.policy.clone(),
+        label: r.label(),
         loss,
         risk: *risk,
     };

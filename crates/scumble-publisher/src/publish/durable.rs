@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The folder that holds the name of a file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
@@ -41,6 +41,23 @@ pub(crate) fn missing(folder: &Path) -> Vec<PathBuf> {
         folder.ancestors().take_while(is_missing).map(Path::to_path_buf).collect();
     missing.reverse();
     missing
+}
+
+/// The path without `a/..` where there is no `a`: to make the folder of `a/../b` would make `a`. A
+/// folder that exists is left in its place, because it may be a link.
+pub(crate) fn without_detours(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        let back = part == Component::ParentDir
+            && matches!(plain.components().next_back(), Some(Component::Normal(_)))
+            && fs::symlink_metadata(&plain).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
+        if back {
+            plain.pop();
+        } else {
+            plain.push(part);
+        }
+    }
+    plain
 }
 
 /// Makes a folder with those above it, durably.

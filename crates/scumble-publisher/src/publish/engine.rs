@@ -2,8 +2,11 @@
 //!
 //! The Publisher and `check` need of a table only its distinct rows with their numbers, which is
 //! what [`Engine::count`] brings. Columns that pass through unchanged are the exception: they are
-//! different in every record, so the engine brings the records in the order of the release
-//! ([`Engine::records`]) and they go straight to the file.
+//! different in every record, so the engine brings the records ([`Engine::records`]), which are
+//! shuffled on the disk and written.
+//!
+//! An engine remembers nothing between calls but what it reports: whatever a question builds on is
+//! an argument of it. What an engine has brought of an extract is one type, [`Rows`].
 //!
 //! Everything between, from the taxonomies to the manifest, is the same code whether there is an
 //! engine or not.
@@ -11,8 +14,12 @@
 use crate::answer::EngineReport;
 use crate::observer::Observer;
 use crate::publish::levels::{Coded, Number, Question};
-use crate::publish::source::Extract;
+use crate::publish::rows::Brought;
+#[cfg(doc)]
+use crate::publish::rows::Rows;
 use crate::table::columns::{Columns, ReadOptions};
+use crate::table::format::one_of;
+use arrow_array::RecordBatch;
 use scumble::failure::{Argument, Failure, Failures, Remedy};
 use scumble::policy::Policy;
 use scumble::release::Form;
@@ -20,19 +27,19 @@ use std::path::{Path, PathBuf};
 
 /// Counts tables.
 pub trait Engine: Sync {
+    /// Names of the formats that it reads (`table/format.rs`).
+    fn formats(&self) -> &'static [&'static str];
+
     /// The names of the columns of a table.
     fn header(&self, table: &Path, options: &ReadOptions) -> Result<Vec<String>, Failures>;
 
-    /// Finds out how much an extract is, and says it; what is wrong if its distinct rows are more
-    /// than may be here. Persons with several rows are an error.
+    /// Finds out how much an extract is, and says it. Persons with several rows are an error.
     fn estimate(
         &self,
-        table: &Path,
-        options: &ReadOptions,
-        wanted: &[String],
+        asked: &Asked,
         passing: &Passing,
         observer: &dyn Observer,
-    ) -> Result<Option<Failure>, Failures>;
+    ) -> Result<Estimate, Failures>;
 
     /// Finds out how much some tables are, and says it. It is an error if their distinct rows are
     /// together more than may be here.
@@ -40,13 +47,7 @@ pub trait Engine: Sync {
 
     /// The distinct values of columns, each by itself; what stands in one row does not belong
     /// together.
-    fn values(
-        &self,
-        table: &Path,
-        options: &ReadOptions,
-        wanted: &[String],
-        observer: &dyn Observer,
-    ) -> Result<Columns, Failures>;
+    fn values(&self, asked: &Asked, observer: &dyn Observer) -> Result<Columns, Failures>;
 
     /// Counts parts of a table.
     fn parts(
@@ -82,22 +83,30 @@ pub trait Engine: Sync {
         observer: &dyn Observer,
     ) -> Result<Vec<(u64, u64)>, Failures>;
 
-    /// The distinct rows of these columns with their numbers ([`Columns::weights`]), columns in the
-    /// order of the table and rows in one that depends on nothing but the rows. Columns of an
-    /// extract that pass through are there without rows.
+    /// The distinct rows of a table with their numbers ([`Columns::weights`]), columns in the order
+    /// of the table and rows in one that depends on nothing but the rows.
     fn count(
         &self,
-        table: &Path,
-        options: &ReadOptions,
-        wanted: &[String],
-        what: What<'_>,
+        asked: &Asked,
+        what: What,
         observer: &dyn Observer,
     ) -> Result<Columns, Failures>;
 
-    /// The records of the extract that was counted, in the order of their classes and within a
-    /// class in one that only the seed knows, some at a time.
+    /// The same of what is to be published, and what is needed to find the records again. The
+    /// columns named by `plain` pass through: they stand between the others without rows.
+    fn count_extract(
+        &self,
+        asked: &Asked,
+        plain: &[String],
+        observer: &dyn Observer,
+    ) -> Result<(Columns, Found), Failures>;
+
+    /// The records of an extract that was counted, some at a time, in an order that depends on
+    /// nothing but the records and the seed. Which records of a line go to which class only the
+    /// seed knows. The order is not that of the release: the caller shuffles.
     fn records(
         &self,
+        found: &Found,
         shares: &[Share],
         seed: u64,
         observer: &dyn Observer,
@@ -107,9 +116,7 @@ pub trait Engine: Sync {
     /// Some columns of a file that this process wrote, some rows at a time.
     fn scan(
         &self,
-        table: &Path,
-        options: &ReadOptions,
-        wanted: &[String],
+        asked: &Asked,
         put: &mut dyn FnMut(&Columns) -> Result<(), Failures>,
     ) -> Result<(), Failures>;
 
@@ -120,17 +127,17 @@ pub trait Engine: Sync {
 /// Takes records: the class and the distinct row of each, and the columns that pass through.
 pub type Put<'a> = &'a mut dyn FnMut(&[u32], &[u32], &Columns) -> Result<(), Failures>;
 
-/// What is counted.
-pub enum What<'a> {
-    /// What is to be published; its records will be asked for.
-    Extract(&'a Passing),
-    /// A table that is only looked at.
+/// Which table is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// One that is only looked at.
     Table,
     /// A file that this process wrote, which nobody else need see.
     Written,
 }
 
-/// A table of which some columns will be counted.
+/// A table of which some columns are counted.
+#[derive(Clone, Debug)]
 pub struct Asked {
     /// Where it is.
     pub table: PathBuf,
@@ -138,6 +145,27 @@ pub struct Asked {
     pub options: ReadOptions,
     /// The columns.
     pub wanted: Vec<String>,
+}
+
+/// How much an extract is.
+pub struct Estimate {
+    /// How many records there are.
+    pub records: u64,
+    /// Bytes that distinct rows may take here.
+    pub allowed: u64,
+    /// What is wrong if the distinct rows are more than may be here.
+    pub too_much: Option<Failure>,
+}
+
+/// The distinct rows of an extract as an engine found them, for finding their records again.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The table, with the columns that were counted, in its order.
+    pub asked: Asked,
+    /// The columns that pass through, in the order of the table.
+    pub plain: Vec<String>,
+    /// The cells of every line in types of the engine's own; nothing if no column passes through.
+    pub cells: RecordBatch,
 }
 
 /// Columns of an extract beside those that are counted.
@@ -168,9 +196,21 @@ pub fn without_engine() -> Remedy {
 }
 
 /// What a policy asks for that only the default engine can do; said before anything is read.
-pub fn must_fit(policy: &Policy, ledger: bool) -> Result<(), Failures> {
+pub fn must_fit(engine: &dyn Engine, policy: &Policy, ledger: bool) -> Result<(), Failures> {
     let mut problems = Failures::default();
     let alone = |or: &str| without_engine().then(or);
+    if !engine.formats().contains(&policy.format.as_str()) {
+        let message = format!(
+            "the engine reads back what was written, and not the format `{}`",
+            policy.format
+        );
+        let known: Vec<String> = engine.formats().iter().map(|f| format!("`{f}`")).collect();
+        problems.push(
+            Failure::policy("not-with-engine", message)
+                .key("release.format")
+                .remedy(alone(&format!(", or choose {}", one_of(&known)))),
+        );
+    }
     for a in policy.attributes.iter().filter(|a| !a.perturb.is_empty()) {
         let message = format!(
             "`{}` is perturbed, record by record: the engine has only distinct rows",
@@ -202,15 +242,17 @@ pub fn must_fit(policy: &Policy, ledger: bool) -> Result<(), Failures> {
     problems.or(())
 }
 
-/// How the lines that were counted are spread over the classes of a form.
-pub(crate) fn shares(extract: &Extract, form: &Form, weights: &[u64]) -> Vec<Share> {
+/// How the lines that were counted are spread over the classes of a form, which is of so many
+/// distinct rows.
+pub(crate) fn shares(brought: &Brought, rows: usize, form: &Form) -> Vec<Share> {
     // The lines of each row: few rows are written in more than one way.
-    let mut lines: Vec<(u32, u32)> = extract.row_of.iter().copied().zip(0..).collect();
+    let mut lines: Vec<(u32, u32)> = brought.row_of.iter().copied().zip(0..).collect();
     lines.sort_unstable();
-    let mut first = vec![0usize; extract.table.rows() + 1];
+    let mut first = vec![0usize; rows + 1];
     lines.iter().for_each(|&(row, _)| first[row as usize + 1] += 1);
     (1..first.len()).for_each(|i| first[i] += first[i - 1]);
-    let mut left: Vec<u64> = lines.iter().map(|&(_, line)| weights[line as usize]).collect();
+    let mut left: Vec<u64> =
+        lines.iter().map(|&(_, line)| brought.weights[line as usize]).collect();
     let mut shares = Vec::with_capacity(lines.len());
     for class in 0..crate::table::write::class_count(form) {
         for m in crate::table::write::members(form, class) {

@@ -1,12 +1,13 @@
 //! Between the Publisher and the ledger: what is remembered when a release is made, whether the
 //! gate lets it pass, and that nothing is published without an entry.
 
-use crate::answer::{Left, Published, Reason, Record};
+use crate::answer::{Left, Passage, Published, Reason, Record};
 use crate::ledger::{
-    Access, Comparison, Counts, Described, Entry, Kept, Key, Ledger, New, Place, Recollection,
-    Shown, Verdict, Whereabouts, asked, folded_pseudonyms, hex, machine, now, write_pseudonyms,
+    Access, Comparison, Counts, Described, Entry, Kept, Key, Ledger, New, OpenColumn, Openly,
+    Place, Recollection, Shown, Shows, Verdict, Whereabouts, asked, folded_pseudonyms, hex,
+    machine, now, write_pseudonyms,
 };
-use crate::observer::{Observer, Phase};
+use crate::observer::{Observer, Phase, Timed};
 use crate::publish::PublishRequest;
 use crate::publish::showing::{Showing, TrueValues, protects, shows, true_tags, unnamed};
 use crate::publish::sight::Sight;
@@ -143,6 +144,7 @@ impl Gatekeeper {
                 .filter(|a| protects(a) || shows(a) && earlier.contains(&a.name));
             let attributes: Vec<String> = shown.map(|a| a.name.clone()).collect();
             let recollection = Recollection::load(ledger, attributes, &policy.history, &progress)?;
+            self.warnings.extend(recollection.openly.iter().map(Openly::warning));
             for recipient in &policy.recipients {
                 let known = recollection.recipient(recipient);
                 if known != recipient {
@@ -245,7 +247,7 @@ impl Gatekeeper {
         let Some(recollection) = &self.recollection else { return Ok(Vec::new()) };
         let mut all = Vec::new();
         for attribute in published(&new.release.sensitive) {
-            let memory = recollection.memory(new, &attribute.name).0;
+            let memory = recollection.memory(new, &attribute.name, 0).0;
             let progress = |done, total| observer.at(done, total);
             let left = scumble::gate::left(&memory, &progress)?;
             all.extend(left.into_iter().map(|(values, people)| Left {
@@ -261,8 +263,15 @@ impl Gatekeeper {
     pub fn past(&self, policy: &Policy) -> Option<Earlier<'_>> {
         let recollection = self.recollection.as_ref()?;
         let again = policy.algorithm.algorithm.remembers().then_some(recollection);
-        let protected = protected(policy, recollection).map(|a| a.name.clone()).collect();
-        Some(Earlier { again, protected })
+        // A column that nothing protects yet may be protected by a later release.
+        let tagged =
+            policy.attributes.iter().filter(|a| shows(a)).map(|a| a.name.clone()).collect();
+        Some(Earlier { again, tagged })
+    }
+
+    /// Whether releases are judged together with earlier ones.
+    pub fn judges(&self) -> bool {
+        self.recollection.is_some()
     }
 
     /// What the release adds to the memory; nothing without persons or without a ledger.
@@ -351,11 +360,13 @@ impl Gatekeeper {
         }
         let observer = options.publisher.observer;
         observer.phase(Phase::Gate);
-        let progress = |done, total| observer.at(done, total);
-        let judged = recollection.judged(new).into_iter();
-        judged
-            .map(|attribute| Sight::of(recollection, gate, extract, new, &attribute, &progress))
-            .collect()
+        // One clock for all attributes: it bounds the judgement.
+        let progress = Timed::new(observer, Some(gate.seconds as f64));
+        let mut sights = Vec::new();
+        for attribute in recollection.judged(new) {
+            sights.extend(Sight::all_of(recollection, gate, extract, new, &attribute, &progress)?);
+        }
+        Ok(sights)
     }
 
     /// The id of the next release, which is about to be written beside `target`; none without a
@@ -377,11 +388,16 @@ impl Gatekeeper {
         &mut self,
         (policy, text): (&Policy, &str),
         new: Option<&New<'_>>,
-        made: &Made,
+        (extract, made): (&Extract, &Made),
         answer: &Published,
         target: &Path,
         (id, seeded): (&str, bool),
     ) -> Result<Option<Announced>, Failures> {
+        let recollection = self.recollection.as_ref();
+        let open = new.zip(recollection).map(|(new, recollection)| {
+            let (people, groups) = (&new.people[..], &new.groups[..]);
+            Showing { recollection, policy, extract, made, people, groups }.open(&new.shows)
+        });
         let Some(ledger) = &mut self.ledger else { return Ok(None) };
         let members = new.map(|n| ledger.keep(&n.members().write()?)).transpose()?;
         let folded = new.map(|n| folded_pseudonyms(ledger.key(), n.persons.column()));
@@ -397,6 +413,11 @@ impl Gatekeeper {
             counts: ledger.keep(&Counts::write(&shows.tables, shows.attributes.len())?)?,
             places: None,
             folded,
+            open: open.as_ref().map(|open| ledger.keep(&open.write(shows)?)).transpose()?,
+            open_members: open
+                .as_ref()
+                .map(|open| ledger.keep(&open.members.write_open()?))
+                .transpose()?,
         };
         let folder = absolute(target).display().to_string();
         let replaces = crate::release::manifest::read(target).ok().and_then(|m| m.id);
@@ -417,6 +438,7 @@ impl Gatekeeper {
             } else {
                 shows.shown.clone()
             },
+            open: Some(open.map_or_else(|| roles(policy, shows), |open| open.columns)),
             kept,
             models: answer.models.iter().map(|m| m.public()).collect(),
             gate: answer.gate.iter().map(Verdict::from).collect(),
@@ -425,6 +447,23 @@ impl Gatekeeper {
         };
         let intent = ledger.append(&Entry::Intent(Box::new(described)))?;
         Ok(Some(Announced { intent }))
+    }
+
+    /// What the gate said, as far as recipients of the release may read it in its certificate: about
+    /// columns that it shows, or that another release shows which all of them have. The others
+    /// would tell them what somebody else was given.
+    pub fn told_to_recipients(
+        &self,
+        policy: &Policy,
+        new: Option<&New<'_>>,
+        passages: &[Passage],
+    ) -> Vec<Passage> {
+        let here = |name: &str| policy.attributes.iter().any(|a| a.name == name && shows(a));
+        let recipients = new.map_or(&[][..], |new| &new.recipients[..]);
+        let had = |name: &str| {
+            self.recollection.as_ref().is_some_and(|r| r.have_column(recipients, name))
+        };
+        passages.iter().filter(|p| here(&p.attribute) || had(&p.attribute)).cloned().collect()
     }
 
     /// Refuses to go on if the ledger was lost while the release was made.
@@ -491,6 +530,13 @@ fn protected<'a>(
 ) -> impl Iterator<Item = &'a AttributePolicy> {
     let earlier = |a: &AttributePolicy| shows(a) && recollection.protector(&a.name).is_some();
     policy.attributes.iter().filter(move |a| protects(a) || earlier(a))
+}
+
+/// The columns that a release shows besides these, where it does not know persons: then nothing
+/// but their roles is kept.
+fn roles(policy: &Policy, shown: &Shows) -> Vec<OpenColumn> {
+    let others = policy.attributes.iter().filter(|a| shows(a) && shown.at(&a.name).is_none());
+    others.map(|a| OpenColumn { name: a.name.clone(), shown: Shown::in_role(a.role) }).collect()
 }
 
 /// A release is called by the name of its folder.

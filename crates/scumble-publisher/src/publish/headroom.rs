@@ -122,14 +122,14 @@ fn room(
 /// few people.
 fn cohorts(extract: &crate::publish::source::Extract, exposed: &[u32]) -> Vec<Cohort> {
     let table = &extract.table;
-    let mut is_exposed = vec![false; extract.row_of.len()];
+    let mut is_exposed = vec![false; extract.rows.of_records().len()];
     exposed.iter().for_each(|&r| is_exposed[r as usize] = true);
     let mut found = Vec::new();
     for (attribute, codes) in table.quasi.iter().zip(&table.quasi_codes) {
         // The coarsest groups below the root.
         let top = attribute.taxonomy.children(attribute.taxonomy.root());
         let mut counts = vec![(0u64, 0u64); top.len()];
-        for (record, &row) in extract.row_of.iter().enumerate() {
+        for (record, &row) in extract.rows.of_records().iter().enumerate() {
             let code = codes[row as usize];
             let Some(at) = top.iter().position(|run| run.contains(code)) else { continue };
             counts[at].0 += 1;

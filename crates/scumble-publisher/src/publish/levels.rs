@@ -12,6 +12,7 @@
 
 use crate::observer::Observer;
 use crate::publish::engine::Engine;
+use crate::publish::rows::Rows;
 use crate::publish::source::Extract;
 use crate::table::columns::ReadOptions;
 use hashbrown::HashMap;
@@ -30,7 +31,7 @@ mod shown;
 const PARTS: usize = 256;
 
 /// A column with the code of each of its texts.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Coded {
     /// Its name.
     pub name: String,
@@ -98,7 +99,10 @@ pub(crate) fn divide(
     progress: Progress<'_>,
 ) -> Result<Form, Stopped> {
     let options = crate::publish::source::read_options(policy);
-    let texts = extract.large.take().unwrap_or_default();
+    let Rows::Values { texts } = std::mem::replace(&mut extract.rows, Rows::Classes) else {
+        let message = "only a table of which the values are here is divided";
+        return Err(Failures::from(Failure::bug("internal", message)).into());
+    };
     let attributes = std::mem::take(&mut extract.table.quasi);
     let mut sensitive = std::mem::take(&mut extract.table.sensitive);
     sensitive.retain(|a| !matches!(a.hidden, Some(Hidden::Joint(_))));

@@ -1,8 +1,8 @@
 //! Remedies: changes with which the gate lets a refused release pass.
 //!
-//! A candidate changes the policy (another algorithm, a stronger parameter, a column not published)
+//! A candidate changes the policy as data (another algorithm, a stronger parameter, a column not published)
 //! or what was made (a column coarsened, groups merged, people suppressed). Each is carried out on
-//! the source, which is read once, and judged by the models and by the gate. Those that pass are
+//! the source as it was read for the refused release, and judged by the models and by the gate. Those that pass are
 //! ranked by what they keep: sensitive columns, people, other columns, then the error of random
 //! COUNT queries, where a query about a column that is no longer there counts as wholly wrong.
 //!
@@ -11,7 +11,7 @@
 //! any more. While neither the policy nor the ledger changes, the random choices of candidates are
 //! the same too.
 
-use crate::answer::{Reason, Remedy};
+use crate::answer::{Reason, Remedy, Tried};
 use crate::observer::Phase;
 use crate::policy_file::PolicyFile;
 use crate::publish::compare::RANDOM;
@@ -21,14 +21,16 @@ use crate::publish::{Carried, Clock, How, PublishRequest, carry_out_on};
 use crate::publisher::Task;
 use crate::table::write::Rows;
 use hashbrown::HashSet;
-use scumble::catalogue::{ALGORITHMS, MODELS, Parameters};
 use scumble::class::Run;
 use scumble::failure::{Failure, Failures};
-use scumble::policy::{AlgorithmChoice, Policy};
+use scumble::model::Concern;
+use scumble::policy::spec::{AlgorithmSpec, ModelSpec, Setting};
+use scumble::policy::{Policy, PolicyDocument, PolicySpec};
 use scumble::publish::{Made, Outcome, judged, make};
 use scumble::query::{Query, errors};
 use scumble::release::{Form, Generalized, Member, Members, Release, Shape};
 use scumble::table::{Role, Table};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -71,6 +73,25 @@ pub(crate) struct Job<'a> {
     pub target: &'a Path,
     pub keeper: &'a Gatekeeper,
     pub options: Task<'a, PublishRequest>,
+    /// The source as it was read, if remedies may be looked for.
+    pub kept: Option<Source>,
+}
+
+/// Whether remedies may be looked for, should the gate refuse.
+pub(crate) fn may_follow(
+    policy: &Policy,
+    keeper: &Gatekeeper,
+    options: Task<'_, PublishRequest>,
+) -> bool {
+    keeper.judges() && is_wanted(policy, options)
+}
+
+fn is_wanted(policy: &Policy, options: Task<'_, PublishRequest>) -> bool {
+    match options.repair {
+        Repair::Off => false,
+        Repair::List => policy.gate.remedies,
+        Repair::Best | Repair::Number(_) => true,
+    }
 }
 
 /// What became of a refused release.
@@ -78,14 +99,19 @@ pub(crate) enum Answer {
     /// This is published instead; all remedies that are known, this one among them.
     Publish(Box<Carried>, Vec<Remedy>),
     /// It stays refused: remedies, and what the steward should know.
-    Refuse { remedies: Vec<Remedy>, reasons: Vec<Reason>, warnings: Vec<String> },
+    Refuse { remedies: Vec<Remedy>, tried: Vec<Tried>, reasons: Vec<Reason>, warnings: Vec<String> },
 }
 
 /// Looks for remedies of a refused release, and chooses one if the options say so.
 pub(crate) fn repair(job: &Job<'_>, refused: &Carried) -> Result<Answer, Failures> {
-    let none = Answer::Refuse { remedies: Vec::new(), reasons: Vec::new(), warnings: Vec::new() };
+    let none = Answer::Refuse {
+        remedies: Vec::new(),
+        tried: Vec::new(),
+        reasons: Vec::new(),
+        warnings: Vec::new(),
+    };
     let wanted = job.options.repair;
-    if wanted == Repair::Off || (wanted == Repair::List && !refused.policy.gate.remedies) {
+    if !is_wanted(&refused.policy, job.options) {
         return Ok(none);
     }
     let search = job.search(refused)?;
@@ -138,7 +164,7 @@ pub(crate) fn repair(job: &Job<'_>, refused: &Carried) -> Result<Answer, Failure
             );
         }
     }
-    Ok(Answer::Refuse { remedies, reasons, warnings })
+    Ok(Answer::Refuse { remedies, tried: search.nearest(), reasons, warnings })
 }
 
 /// A candidate.
@@ -238,31 +264,63 @@ impl Change {
         }
     }
 
-    /// Changes the policy; `None` if it would promise nothing then, or cannot be so.
-    fn apply(&self, policy: &mut Policy) -> Option<()> {
+    /// Changes the policy as data; `None` if it would promise nothing then, or cannot be so.
+    fn apply(&self, spec: &mut PolicySpec, policy: &Policy) -> Option<()> {
         match self {
             Change::Algorithm(name, given) => {
-                let entry = ALGORITHMS.iter().find(|e| e.name == *name)?;
-                let parameters = Parameters::read(entry.name, entry.parameters, given).ok()?;
-                let algorithm = (entry.build)(&parameters).ok()?;
-                let seconds = policy.algorithm.seconds;
-                policy.algorithm =
-                    AlgorithmChoice { name: entry.name, parameters, algorithm, seconds };
+                let own = policy.algorithm.parameters.texts();
+                let mut chosen = spec.algorithm.take()?;
+                if chosen.name != *name {
+                    let seconds = chosen.seconds;
+                    chosen = AlgorithmSpec { seconds, ..AlgorithmSpec::new(*name) };
+                    set_all(&mut chosen, given.iter());
+                } else {
+                    set_all(&mut chosen, given.iter().filter(|(key, v)| own.get(*key) != Some(v)));
+                }
+                spec.algorithm = Some(chosen);
             }
             Change::Stronger(i, key, value) => {
-                let requirement = policy.requirements.get_mut(*i)?;
-                let entry = MODELS.iter().find(|e| e.name == requirement.name)?;
-                let mut texts = requirement.parameters.texts();
-                texts.insert((*key).to_owned(), value.to_string());
-                requirement.parameters =
-                    Parameters::read(entry.name, entry.parameters, &texts).ok()?;
-                requirement.model = (entry.build)(&requirement.parameters).ok()?;
+                let at = own_model(spec, policy, *i)?;
+                let value = i64::try_from(*value).ok()?;
+                spec.models[at].parameters.insert((*key).to_owned(), value.into());
             }
-            Change::Without(name) => return policy.without(name).then_some(()),
+            Change::Without(name) => return spec.without(name).then_some(()),
             Change::Again | Change::Coarser(_) | Change::Merged | Change::Suppressed => (),
         }
         Some(())
     }
+}
+
+fn set_all<'a>(
+    algorithm: &mut AlgorithmSpec,
+    given: impl Iterator<Item = (&'a String, &'a String)>,
+) {
+    for (key, value) in given {
+        algorithm.parameters.insert(key.clone(), Setting::read(value));
+    }
+}
+
+/// The model of the spec that a requirement of the policy comes from. One that stands for all
+/// sensitive attributes is split into one for each, so that the others stay as they are.
+fn own_model(spec: &mut PolicySpec, policy: &Policy, requirement: usize) -> Option<usize> {
+    let sensitive: Vec<String> = policy.sensitive().map(|a| a.name.clone()).collect();
+    let mut first = 0;
+    for at in 0..spec.models.len() {
+        let concerns = policy.requirements.get(first)?.model.promise().concerns;
+        let for_all = concerns == Concern::Sensitive && spec.models[at].attribute.is_none();
+        let count = if for_all { sensitive.len() } else { 1 };
+        if requirement < first + count {
+            if count > 1 {
+                let model = spec.models.remove(at);
+                let about =
+                    |name: &String| ModelSpec { attribute: Some(name.clone()), ..model.clone() };
+                spec.models.splice(at..at, sensitive.iter().map(about));
+            }
+            return Some(at + requirement - first);
+        }
+        first += count;
+    }
+    None
 }
 
 /// A change that passes, or what does not.
@@ -273,21 +331,28 @@ struct Search<'a> {
     job: &'a Job<'a>,
     refused: &'a Carried,
     changes: Vec<Change>,
-    source: Source,
+    source: &'a Source,
+    /// The policy as it was written.
+    document: PolicyDocument,
     /// The randomness of all candidates.
     seed: u64,
     /// The policy carried out with that randomness, and what the gate says.
     again: Carried,
     again_passes: bool,
     queries: Vec<Query>,
+    /// What was carried out and does not pass.
+    tried: RefCell<Vec<Tried>>,
 }
 
 impl Job<'_> {
     fn search<'a>(&'a self, refused: &'a Carried) -> Result<Search<'a>, Failures> {
         let observer = self.options.publisher.observer;
         observer.phase(Phase::Repair);
-        let mut policy = self.policy.policy()?;
-        let source = Source::read(&mut policy, &self.policy.base, None, self.options.publisher)?;
+        let source = self.kept.as_ref().ok_or_else(|| {
+            Failure::bug("internal", "the source of a refused release was not kept")
+        })?;
+        let document = self.policy.document()?;
+        let policy = document.spec().policy()?;
         let seed = self
             .options
             .seed
@@ -298,7 +363,18 @@ impl Job<'_> {
             again.made.is_some() && again.pass(self.keeper, self.target, self.options)?;
         let changes = changes(&refused.policy);
         let queries = questions(&refused.extract.table);
-        Ok(Search { job: self, refused, changes, source, seed, again, again_passes, queries })
+        Ok(Search {
+            job: self,
+            refused,
+            changes,
+            source,
+            document,
+            seed,
+            again,
+            again_passes,
+            queries,
+            tried: RefCell::default(),
+        })
     }
 
     fn how(&self, seed: u64) -> How<'_> {
@@ -348,9 +424,18 @@ impl Search<'_> {
         Ok((found, note))
     }
 
+    /// What was tried and does not pass, the nearest first. Of a change that goes in steps the
+    /// nearest step is told.
+    fn nearest(&self) -> Vec<Tried> {
+        let mut tried = self.tried.borrow().clone();
+        tried.sort_by_key(Tried::distance);
+        tried
+    }
+
     /// Carries a candidate out; nothing if it does not pass.
     fn try_change(&self, at: usize) -> Result<Option<Repaired>, Failures> {
         let change = &self.changes[at];
+        let before = self.tried.borrow().len();
         let repaired = match change {
             Change::Again if !self.again_passes => None,
             Change::Coarser(column) => self.coarsened(*column)?,
@@ -358,6 +443,11 @@ impl Search<'_> {
             Change::Suppressed => self.suppressed()?,
             _ => self.policy_changed(change)?,
         };
+        let mut steps = self.tried.borrow_mut().split_off(before);
+        steps.sort_by_key(Tried::distance);
+        if repaired.is_none() {
+            self.tried.borrow_mut().extend(steps.into_iter().next());
+        }
         Ok(repaired.map(|mut repaired| {
             repaired.remedy.number = at as u64 + 1;
             repaired
@@ -365,17 +455,24 @@ impl Search<'_> {
     }
 
     fn policy_changed(&self, change: &Change) -> Result<Option<Repaired>, Failures> {
-        let mut policy = self.policy()?;
-        let what = change.words(&policy);
-        if change.apply(&mut policy).is_none() {
+        let what = change.words(&self.refused.policy);
+        let mut spec = self.document.spec().clone();
+        if change.apply(&mut spec, &self.refused.policy).is_none() {
             return Ok(None);
         }
+        let Ok(policy) = spec.policy() else { return Ok(None) };
         // A change that the data do not allow is none.
         let carried =
             carry_out_on(self.source.clone(), policy, &self.job.how(self.seed), &mut Clock::new());
         self.job.options.publisher.observer.go_on()?;
         let Ok(carried) = carried else { return Ok(None) };
-        Ok(self.passes(carried, what)?.ok().map(|repaired| *repaired))
+        let Ok(mut repaired) = self.passes(carried, what)? else { return Ok(None) };
+        if spec != *self.document.spec() {
+            let mut changed = self.document.clone();
+            changed.apply(&spec)?;
+            repaired.remedy.policy = Some(changed.text().to_owned());
+        }
+        Ok(Some(*repaired))
     }
 
     /// Publishes a column no finer than at a level of its taxonomy: the lowest that passes. An
@@ -439,7 +536,8 @@ impl Search<'_> {
             let before = gone.len();
             gone.extend(exposed.iter().copied());
             // More than a tenth is no repair.
-            if gone.len() == before || 10 * gone.len() > self.again.extract.row_of.len() {
+            if gone.len() == before || 10 * gone.len() > self.again.extract.rows.of_records().len()
+            {
                 return Ok(None);
             }
             let mut left_out: Vec<u32> = gone.iter().copied().collect();
@@ -462,10 +560,6 @@ impl Search<'_> {
         Ok(None)
     }
 
-    fn policy(&self) -> Result<Policy, Failures> {
-        self.job.policy.policy()
-    }
-
     /// What the policy's algorithm made.
     fn form(&self) -> Option<&Form> {
         self.again.made.as_deref().map(|made: &Made| &made.form)
@@ -474,7 +568,7 @@ impl Search<'_> {
     /// The policy with this form in place of what its algorithm made; nothing if it breaks a
     /// promise.
     fn with_form(&self, form: Form, left_out: Vec<u32>) -> Result<Option<Carried>, Failures> {
-        let mut policy = self.policy()?;
+        let mut policy = self.document.spec().policy()?;
         let past = self.job.keeper.past(&policy);
         let mut extract = self.source.clone().extract(&mut policy, self.seed, past)?;
         extract.left_out = left_out;
@@ -490,6 +584,8 @@ impl Search<'_> {
         let passes = carried.made.is_some()
             && carried.pass(self.job.keeper, self.job.target, self.job.options)?;
         let Some(made) = carried.made.as_ref().filter(|_| passes) else {
+            let exposed = carried.exposed.len() as u64;
+            self.tried.borrow_mut().push(Tried::of(what, exposed, &carried.answer));
             return Ok(Err(Box::new(carried)));
         };
         let sensitive: Vec<String> = self.lost(&carried.policy, Role::Sensitive);
@@ -505,6 +601,7 @@ impl Search<'_> {
             loss: loss(&carried.extract.table, &made.release, &self.queries),
             gcp: carried.answer.utility.get("gcp").map(|loss| loss.value),
             asks,
+            policy: None,
             applied: false,
         };
         Ok(Ok(Box::new(Repaired { carried, remedy })))
@@ -649,7 +746,7 @@ fn without(carried: &Carried, gone: &HashSet<u32>, seed: u64) -> Option<Form> {
     let mut counts = table.counts.clone();
     let mut left_out: BTreeMap<u32, u32> = BTreeMap::new();
     for &record in gone {
-        let row = carried.extract.row_of[record as usize];
+        let row = carried.extract.rows.of_records()[record as usize];
         counts[row as usize] -= 1;
         *left_out.entry(row).or_default() += 1;
     }

@@ -1,7 +1,8 @@
 //! What a new release shows of protected columns, and the tags of true values.
 
 use crate::ledger::{
-    Counts, Groups, Label, New, Pseudonym, Recollection, Shown, Shows, guarded, observed,
+    Counts, Groups, Label, Members, New, Open, OpenColumn, Pseudonym, Recollection, Shown, Shows,
+    guarded, observed,
 };
 use crate::publish::source::{Extract, Place as Column};
 use crate::table::columns::Column as Read;
@@ -13,7 +14,7 @@ use scumble::perturb::{Texts, decimals};
 use scumble::policy::{AttributePolicy, Policy};
 use scumble::publish::Made;
 use scumble::release::{Release, Shape};
-use scumble::table::{Role, published};
+use scumble::table::{Role, number_tuples_of, published};
 use scumble::taxonomy::Taxonomy;
 use std::collections::BTreeSet;
 
@@ -55,7 +56,8 @@ pub(crate) enum TrueValues<'a> {
 impl<'a> TrueValues<'a> {
     /// Those of a column of an extract; `None` if it is not published.
     pub fn of(extract: &'a Extract, policy: &'a Policy, name: &str) -> Option<TrueValues<'a>> {
-        let Extract { table, row_of, plain, truth, .. } = extract;
+        let Extract { table, rows, plain, truth, .. } = extract;
+        let row_of = rows.of_records();
         let cell = extract.layout.iter().find(|cell| cell.name == name)?;
         if let Some((_, texts)) = truth.iter().find(|(column, _)| column == name) {
             return Some(TrueValues::Kept(texts));
@@ -130,6 +132,43 @@ pub(crate) struct Showing<'a> {
     pub groups: &'a [u32],
 }
 
+/// Columns of a release, and rows of those that can be judged.
+#[derive(Default)]
+struct Tabulated {
+    attributes: Vec<String>,
+    shown: Vec<Shown>,
+    /// The columns with values in rows: indices among all,
+    tabled: Vec<usize>,
+    /// their values,
+    values: Vec<Vec<String>>,
+    /// and the value of every record.
+    codes: Vec<Vec<u32>>,
+    /// Quasi-identifiers among them, as numbered in the release.
+    labels: Vec<usize>,
+    leaves: HashMap<String, String>,
+}
+
+impl Tabulated {
+    /// Adds the values of the next column.
+    fn add(&mut self, values: Vec<String>, codes: Vec<u32>) {
+        self.tabled.push(self.attributes.len());
+        self.values.push(values);
+        self.codes.push(codes);
+    }
+
+    /// Names the next column, whether or not it has values in rows.
+    fn name(&mut self, a: &AttributePolicy, shown: Shown) {
+        self.attributes.push(a.name.clone());
+        self.shown.push(shown);
+    }
+
+    /// The rows of people in these groups, of which there are so many.
+    fn counts(&mut self, groups: &[u32], n: usize) -> Counts {
+        let (tabled, values) = (self.tabled.clone(), std::mem::take(&mut self.values));
+        Counts::of_rows(tabled, values, &self.codes, groups, n)
+    }
+}
+
 impl Showing<'_> {
     /// What the release shows of protected columns, and the tags of true values.
     pub fn shows<'b>(
@@ -137,72 +176,154 @@ impl Showing<'_> {
         columns: impl Iterator<Item = &'b AttributePolicy>,
     ) -> (Shows, Vec<Vec<u32>>) {
         let release = &self.made.release;
-        let mut shows = Shows {
-            attributes: Vec::new(),
-            shown: Vec::new(),
-            groups: Groups::of(release),
-            tables: Vec::new(),
-            leaves: HashMap::new(),
-        };
-        let (mut tags, mut tabled) = (Vec::new(), Vec::new());
-        let (mut values, mut codes): (Vec<Vec<String>>, Vec<Vec<u32>>) = (Vec::new(), Vec::new());
-        let mut labels = Vec::new();
+        let mut rows = Tabulated::default();
+        let mut tags = Vec::new();
         for a in columns {
-            let Some(cell) = self.extract.layout.iter().find(|c| c.name == a.name) else {
-                continue;
-            };
-            let at = shows.attributes.len();
-            let whole = (self.extract, self.policy);
-            tags.push(true_tags(self.recollection, self.people, whole, &a.name));
-            let mut shown = self.shown(a);
-            let regions = release.shape == Shape::Regions;
-            match cell.place {
-                Column::Sensitive(i) => {
-                    let taxonomy = &self.extract.table.sensitive[i].taxonomy;
-                    values.push(
-                        (0..taxonomy.leaves() as u32)
-                            .map(|leaf| taxonomy.leaf(leaf).to_owned())
-                            .collect(),
-                    );
-                    let of = &self.extract.table.sensitive_codes[i];
-                    codes.push(self.extract.row_of.iter().map(|&row| of[row as usize]).collect());
-                    tabled.push(at);
-                }
-                Column::Quasi(i) if regions => {
-                    let (texts, code_of) = self.labels(i, &mut shows.leaves);
-                    values.push(texts);
-                    let code = |&g: &u32| if g == New::NOWHERE { 0 } else { code_of[g as usize] };
-                    codes.push(self.groups.iter().map(code).collect());
-                    tabled.push(at);
-                    labels.push(i);
-                }
-                Column::Plain(i) if regions => {
-                    let column = &self.extract.plain[i];
-                    let text = |v: &str| present(v, &self.policy.missing).to_owned();
-                    values.push(column.values.iter().map(text).collect());
-                    codes.push(column.codes.clone());
-                    tabled.push(at);
-                }
-                _ => {}
+            if self.tabulate(a, &mut rows) {
+                tags.push(self.tags(&a.name));
             }
-            if a.role == Role::Freeform {
-                shown.guarded = self.guarded(a, cell.place, &mut shows.leaves);
-            }
-            shows.attributes.push(a.name.clone());
-            shows.shown.push(shown);
         }
-        shows.groups.rest = self.rest(&labels);
-        shows.tables = match (&tabled[..], shows.attributes.len()) {
-            ([], _) => Vec::new(),
+        let mut groups = Groups::of(release);
+        groups.rest = self.rest(&rows.labels);
+        let tables = match &rows.tabled[..] {
+            [] => Vec::new(),
             // Counted already, and with the values that stand for nobody.
-            ([at], _) if shows.shown[*at].role == "sensitive" => {
-                let mut only = Counts::of(release, 0);
-                only.columns = vec![*at];
-                vec![only]
+            [at] if rows.shown[*at].role == "sensitive" => {
+                vec![Counts { columns: vec![*at], ..Counts::of(release, 0) }]
             }
-            _ => vec![Counts::of_rows(tabled, values, &codes, self.groups, release.classes.len())],
+            _ => vec![rows.counts(self.groups, release.classes.len())],
         };
-        (shows, tags)
+        let Tabulated { attributes, shown, leaves, .. } = rows;
+        (Shows { attributes, shown, groups, tables, leaves }, tags)
+    }
+
+    /// What the release shows of all its columns, for the case that a later one protects others
+    /// than this.
+    pub fn open(&self, protected: &Shows) -> Open {
+        let policy = |name: &String| self.policy.attributes.iter().find(|a| a.name == *name);
+        let release = &self.made.release;
+        let apart = release.shape == Shape::Groups;
+        let mut rows = Tabulated::default();
+        for a in protected.attributes.iter().filter_map(policy) {
+            match apart {
+                // An anatomized release shows them in a table of their own.
+                true => rows.name(a, self.shown(a)),
+                false => _ = self.tabulate(a, &mut rows),
+            }
+        }
+        let mut tags = Vec::new();
+        let others = |a: &&AttributePolicy| shows(a) && protected.at(&a.name).is_none();
+        for a in self.policy.attributes.iter().filter(others) {
+            let there = match apart {
+                true => self.tabulate_own(a, &mut rows),
+                false => self.tabulate(a, &mut rows),
+            };
+            if there {
+                tags.push(self.tags(&a.name));
+            }
+        }
+        let (groups, n) = match apart {
+            true => self.records_alike(),
+            false => (self.groups.to_vec(), release.classes.len()),
+        };
+        let there: Vec<usize> = (0..groups.len()).filter(|&i| groups[i] != New::NOWHERE).collect();
+        let of = |tags: &Vec<u32>| there.iter().map(|&i| Some(tags[i])).collect();
+        let members = Members {
+            people: there.iter().map(|&i| self.people[i]).collect(),
+            places: there.iter().map(|&i| groups[i]).collect(),
+            tags: tags.iter().map(of).collect(),
+        };
+        let first = protected.attributes.len();
+        let columns = rows.attributes[first..].iter().cloned().zip(rows.shown[first..].to_vec());
+        Open {
+            columns: columns.map(|(name, shown)| OpenColumn { name, shown }).collect(),
+            table: rows.counts(&groups, n),
+            members: members.sorted(),
+        }
+    }
+
+    fn tags(&self, name: &str) -> Vec<u32> {
+        true_tags(self.recollection, self.people, (self.extract, self.policy), name)
+    }
+
+    /// Adds a column to what is shown of the records' rows; whether it is published.
+    fn tabulate(&self, a: &AttributePolicy, rows: &mut Tabulated) -> bool {
+        let Some(cell) = self.extract.layout.iter().find(|c| c.name == a.name) else {
+            return false;
+        };
+        let shape = self.made.release.shape;
+        match cell.place {
+            Column::Sensitive(i) => {
+                let taxonomy = &self.extract.table.sensitive[i].taxonomy;
+                let leaf = |leaf: u32| taxonomy.leaf(leaf).to_owned();
+                let of = &self.extract.table.sensitive_codes[i];
+                let codes =
+                    self.extract.rows.of_records().iter().map(|&row| of[row as usize]).collect();
+                rows.add((0..taxonomy.leaves() as u32).map(leaf).collect(), codes);
+            }
+            Column::Quasi(i) if shape == Shape::Regions => {
+                let (texts, code_of) = self.labels(i, &mut rows.leaves);
+                let code = |&g: &u32| if g == New::NOWHERE { 0 } else { code_of[g as usize] };
+                rows.add(texts, self.groups.iter().map(code).collect());
+                rows.labels.push(i);
+            }
+            Column::Plain(i) if shape != Shape::Groups => self.tabulate_plain(i, rows),
+            _ => {}
+        }
+        let mut shown = self.shown(a);
+        if a.role == Role::Freeform {
+            shown.guarded = self.guarded(a, cell.place, &mut rows.leaves);
+        }
+        rows.name(a, shown);
+        true
+    }
+
+    fn tabulate_plain(&self, plain: usize, rows: &mut Tabulated) {
+        let column = &self.extract.plain[plain];
+        let text = |v: &str| present(v, &self.policy.missing).to_owned();
+        rows.add(column.values.iter().map(text).collect(), column.codes.clone());
+    }
+
+    /// The same of a column that is shown record by record, each with its own value.
+    fn tabulate_own(&self, a: &AttributePolicy, rows: &mut Tabulated) -> bool {
+        let Some(cell) = self.extract.layout.iter().find(|c| c.name == a.name) else {
+            return false;
+        };
+        match cell.place {
+            Column::Quasi(i) => {
+                let attribute = &self.extract.table.quasi[i];
+                let hide = |text: &str| self.recollection.hide(&a.name, text);
+                let least = self.observable();
+                let label = |leaf: u32| {
+                    let run = Run::new(leaf, leaf);
+                    Label::of(&hide, attribute, run, least, &mut HashMap::new()).write()
+                };
+                let of = &self.extract.table.quasi_codes[i];
+                let codes =
+                    self.extract.rows.of_records().iter().map(|&row| of[row as usize]).collect();
+                rows.add((0..attribute.taxonomy.leaves() as u32).map(label).collect(), codes);
+            }
+            Column::Plain(i) => self.tabulate_plain(i, rows),
+            _ => {}
+        }
+        rows.name(a, self.shown(a));
+        true
+    }
+
+    /// Records that have the same values in all quasi-identifiers, numbered, and how many numbers
+    /// there are.
+    fn records_alike(&self) -> (Vec<u32>, usize) {
+        let table = &self.extract.table;
+        let there: Vec<usize> =
+            (0..self.groups.len()).filter(|&i| self.groups[i] != New::NOWHERE).collect();
+        let sizes: Vec<u64> = table.quasi.iter().map(|a| a.taxonomy.leaves() as u64).collect();
+        let code = |column: usize, i: usize| {
+            table.quasi_codes[column][self.extract.rows.of_records()[there[i]] as usize]
+        };
+        let (number_of, firsts) = number_tuples_of(there.len(), &sizes, code);
+        let mut groups = vec![New::NOWHERE; self.groups.len()];
+        there.iter().zip(number_of).for_each(|(&record, number)| groups[record] = number);
+        (groups, firsts.len())
     }
 
     fn shown(&self, a: &AttributePolicy) -> Shown {
@@ -222,6 +343,7 @@ impl Showing<'_> {
                 .map_or(0, |(_, texts)| decimals(texts.values.iter().map(String::as_str))),
             epsilon: change.and_then(|(_, change)| change.epsilon),
             guarded: Vec::new(),
+            open: false,
         }
     }
 
@@ -239,10 +361,9 @@ impl Showing<'_> {
         for class in &release.classes {
             let run = class.region[column];
             code_of.push(*known.entry(run).or_insert_with(|| {
-                texts.push(
-                    Label::of(self.recollection.key(), &release.quasi[column], run, least, leaves)
-                        .write(),
-                );
+                let attribute = &release.quasi[column];
+                let hide = |text: &str| self.recollection.hide(&attribute.name, text);
+                texts.push(Label::of(&hide, attribute, run, least, leaves).write());
                 texts.len() as u32 - 1
             }));
         }
@@ -284,10 +405,11 @@ impl Showing<'_> {
         let attribute = &self.extract.table.quasi[at];
         let sensitive = |leaf: &u32| sensitivity(attribute, Run::new(*leaf, *leaf)).num() > 0;
         let mut values = Vec::new();
+        let hide = |text: &str| self.recollection.hide(&a.name, text);
         for leaf in (0..attribute.taxonomy.leaves() as u32).filter(sensitive) {
-            let (key, text) = (self.recollection.key(), attribute.taxonomy.leaf(leaf));
-            values.push(guarded(key, attribute, leaf));
-            leaves.insert(key.value(&a.name, text), text.to_owned());
+            let text = attribute.taxonomy.leaf(leaf);
+            values.push(guarded(&hide, attribute, leaf));
+            leaves.insert(hide(text), text.to_owned());
         }
         values
     }

@@ -7,7 +7,7 @@ use scumble::attack::{In, Knowledge, Membership, Scene, on_releases};
 use scumble::catalogue::Parameters;
 use scumble::failure::{Argument, Failure, Failures, Remedy};
 use scumble::gate::{Gate, Memory, Panelist, Seen, Strongest, judge};
-use scumble::progress::Progress;
+use scumble::progress::{Progress, Report};
 use scumble::register::{Register, RegisterColumn};
 use scumble::table::published;
 use std::collections::BTreeMap;
@@ -21,8 +21,32 @@ pub(crate) struct Sight {
 }
 
 impl Sight {
-    /// Puts a new release together with what is remembered, for everybody who has it.
-    pub fn of(
+    /// Puts a new release together with what is remembered of an attribute, for everybody who has
+    /// it: about everybody's newest value, and about values that some people had before.
+    pub fn all_of(
+        recollection: &Recollection,
+        gate: &Gate,
+        extract: &Extract,
+        new: &New<'_>,
+        attribute: &str,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Sight>, Failures> {
+        let mut sights = vec![Sight::of(recollection, gate, extract, new, attribute, progress)?];
+        for age in 1..=sights[0].memory.replaced() {
+            progress.step(0, 0)?;
+            let (mut memory, number_of) = recollection.memory(new, attribute, age);
+            // The allowance of the whole series is one for all values of a person.
+            if let Some(new) = memory.releases.last_mut() {
+                let seen = sights.iter().flat_map(|sight| &sight.seen);
+                new.newly = seen.map(|s| (s.adversary.name.clone(), s.newly)).collect();
+            }
+            let seen = judge(&memory, gate, None, progress)?;
+            sights.push(Sight { memory, number_of, seen });
+        }
+        Ok(sights)
+    }
+
+    fn of(
         recollection: &Recollection,
         gate: &Gate,
         extract: &Extract,
@@ -31,11 +55,14 @@ impl Sight {
         progress: Progress<'_>,
     ) -> Result<Sight, Failures> {
         progress.step(0, 0)?;
-        let (memory, number_of) = recollection.memory(new, attribute);
+        let (memory, number_of) = recollection.memory(new, attribute, 0);
         let asked = gate.panel.contains(&Panelist::DeFinetti);
         let learns = published(&new.release.sensitive).iter().any(|a| a.name == attribute);
         let definetti = (asked && learns).then(|| {
-            let beliefs = definetti(extract, new, attribute, progress)?;
+            let beliefs = match definetti(extract, new, attribute, &UntilLate(progress)) {
+                Err(_) if progress.at(0, 0) && progress.is_late() => return Ok(None),
+                beliefs => beliefs?,
+            };
             let mut strongest: Strongest = vec![(0, 0.0); memory.people];
             for (record, belief) in beliefs.into_iter().enumerate() {
                 if let Some((code, p)) = belief.and_then(|(text, p)| Some((memory.find(&text)?, p)))
@@ -43,10 +70,13 @@ impl Sight {
                     strongest[number_of[record] as usize] = (code, p);
                 }
             }
-            Ok::<_, Failures>(strongest)
+            Ok::<_, Failures>(Some(strongest))
         });
         let definetti = definetti.transpose()?;
-        let seen = judge(&memory, gate, definetti.as_ref(), progress)?;
+        let mut seen = judge(&memory, gate, definetti.as_ref().and_then(Option::as_ref), progress)?;
+        if definetti.is_some_and(|beliefs| beliefs.is_none()) {
+            seen.iter_mut().for_each(|seen| seen.lacks(Panelist::DeFinetti, &memory));
+        }
         Ok(Sight { memory, number_of, seen })
     }
 
@@ -57,10 +87,7 @@ impl Sight {
 
     /// Why not, and what would help.
     pub fn reasons(&self, show_values: bool) -> Vec<Reason> {
-        self.seen
-            .iter()
-            .flat_map(|seen| reasons(&self.memory.attribute, seen, show_values))
-            .collect()
+        self.seen.iter().flat_map(|seen| reasons(&self.memory, seen, show_values)).collect()
     }
 
     /// The records of the extract whose people are exposed, rising.
@@ -96,11 +123,22 @@ impl Sight {
     }
 }
 
+/// Cancels what cannot be cut short when time is up.
+struct UntilLate<'a>(Progress<'a>);
+
+impl Report for UntilLate<'_> {
+    fn at(&self, done: u64, total: u64) -> bool {
+        self.0.improves(done, total)
+    }
+}
+
 /// Why the gate refuses, and what would help.
-fn reasons(attribute: &str, seen: &Seen, show_values: bool) -> Vec<Reason> {
+fn reasons(memory: &Memory, seen: &Seen, show_values: bool) -> Vec<Reason> {
+    let attribute = &memory.attribute;
+    let which = if memory.judged.is_some() { ", as it was before it changed" } else { "" };
     let mut reasons = Vec::new();
     for (i, broken) in seen.broken.iter().enumerate() {
-        let message = format!("`{attribute}`: {broken}");
+        let message = format!("`{attribute}`{which}: {broken}");
         let mut failure = Failure::refused("exposes-people", message).column(attribute);
         if !show_values && i + 1 == seen.broken.len() {
             failure = failure.remedy(
@@ -125,8 +163,12 @@ fn definetti(
     let column = |cell: &Cell| {
         let Column::Quasi(i) = cell.place else { return None };
         let taxonomy = &extract.table.quasi[i].taxonomy;
-        let codes =
-            extract.row_of.iter().map(|&row| extract.table.quasi_codes[i][row as usize]).collect();
+        let codes = extract
+            .rows
+            .of_records()
+            .iter()
+            .map(|&row| extract.table.quasi_codes[i][row as usize])
+            .collect();
         let texts =
             (0..taxonomy.leaves() as u32).map(|leaf| taxonomy.leaf(leaf).to_owned()).collect();
         Some(RegisterColumn { name: cell.name.clone(), texts, codes })

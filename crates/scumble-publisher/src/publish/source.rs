@@ -2,8 +2,9 @@
 
 use crate::ledger::{Persons, PseudonymsMade, Recollection};
 use crate::observer::Observer;
-use crate::publish::engine::{Engine, Passing, What};
+use crate::publish::engine::{Asked, Engine, Found, Passing};
 use crate::publish::levels::Coded;
+use crate::publish::rows::{Brought, Rows};
 use crate::publisher::Publisher;
 use crate::table::columns::{self, Column, Dialect, ReadOptions};
 use crate::table::dictionary::Dictionary;
@@ -22,6 +23,7 @@ use scumble::policy::{AttributePolicy, MEMORY, Policy};
 use scumble::register::{Register, RegisterColumn};
 use scumble::table::{Attribute, Role, Table};
 use scumble::taxonomy::{Rule, parse_rows};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,10 +32,8 @@ use std::sync::Arc;
 pub struct Extract {
     /// Quasi-identifiers and sensitive attributes, encoded and collapsed.
     pub table: Table,
-    /// The distinct row of every record, or of every line if they were counted.
-    pub row_of: Vec<u32>,
-    /// How many records each line stands for, if an engine counted them.
-    pub weights: Option<Vec<u64>>,
+    /// What of its records is here.
+    pub rows: Rows,
     /// Who the persons are, if a column names them. It leaves the process only as pseudonyms.
     pub persons: Option<Persons>,
     /// Records that must not be published, rising.
@@ -48,15 +48,9 @@ pub struct Extract {
     pub warnings: Vec<String>,
     /// What became of the columns that were perturbed.
     pub perturbed: Vec<(String, Change)>,
-    /// Those columns as they were before, and protected columns whose values the table has only as
+    /// Those columns as they were before, and columns that a ledger has tags of, where the table has only
     /// cells. They leave the process only as keyed tags.
     pub truth: Vec<(String, Texts)>,
-    /// The values of each column, if there are too many distinct rows: then the table knows how
-    /// values generalize, but its rows mean nothing.
-    pub large: Option<Vec<(String, Vec<String>)>>,
-    /// The quasi-identifiers, if the table does without their codes: they pass through, and are
-    /// among `plain`.
-    pub outside: Vec<Coded>,
 }
 
 /// A column of a release, by the place where its values are.
@@ -212,12 +206,16 @@ pub fn load_registers(
 }
 
 /// How much of a source is here.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 enum Held {
     /// All of it.
-    Rows,
-    /// Sensitive attributes; of quasi-identifiers only the values.
-    Sensitive,
+    Records,
+    /// The distinct rows, which an engine counted; none of its columns pass through.
+    Distinct,
+    /// The distinct rows, which an engine counted and found like this.
+    Found(Found),
+    /// The same of the sensitive attributes; of quasi-identifiers only the values.
+    FoundSensitive(Found),
     /// Only values.
     Values,
 }
@@ -237,53 +235,55 @@ fn count(
     let plain = named(&|a| a.role == Role::Insensitive);
     let counted = named(&|a| !matches!(a.role, Role::Identifier | Role::Insensitive));
     let passing = Passing { plain, person: named(&|a| a.person).pop() };
-    let options = read_options(policy);
-    let Some(too_much) = engine.estimate(path, &options, &counted, &passing, observer)? else {
-        return Ok((
-            engine.count(path, &options, &counted, What::Extract(&passing), observer)?,
-            Held::Rows,
-        ));
+    let table = path.to_path_buf();
+    let asked = Asked { table, options: read_options(policy), wanted: counted };
+    let estimate = engine.estimate(&asked, &passing, observer)?;
+    let Some(too_much) = estimate.too_much else {
+        let (read, found) = engine.count_extract(&asked, &passing.plain, observer)?;
+        let held = if passing.plain.is_empty() { Held::Distinct } else { Held::Found(found) };
+        return Ok((read, held));
     };
     match policy.algorithm.algorithm.elsewhere() {
         Some(Elsewhere::Parts(_) | Elsewhere::Levels(_)) if passing.plain.is_empty() => {
             observer
                 .note("that is too much at once: the table is divided level by level, from counts");
-            Ok((engine.values(path, &options, &counted, observer)?, Held::Values))
+            Ok((engine.values(&asked, observer)?, Held::Values))
         }
         Some(Elsewhere::Sensitive) if !policy.requirements.iter().any(looks_at_quasi) => {
-            let (quasi, told): (Vec<String>, Vec<String>) =
-                counted.into_iter().partition(|n| policy.quasi().any(|a| a.name == *n));
-            let report = engine.report();
-            let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
-            if report.rows * GROUPED > report.allowed {
-                let needed = megabytes(report.rows * GROUPED);
-                let message = format!(
-                    "groups of {} records need about {needed} MB here; {} MB are allowed",
-                    report.rows,
-                    megabytes(report.allowed)
-                );
-                return Err(Failure::refused("memory-limit", message)
-                    .remedy(
-                        Remedy::give_value(Argument::Memory, format!("{}MB", 2 * needed))
-                            .then(" or more"),
-                    )
-                    .into());
-            }
+            must_have_room(estimate.records, estimate.allowed)?;
             observer
                 .note("that is too much at once: the quasi-identifiers pass through as they are");
-            let values = engine.values(path, &options, &quasi, observer)?;
+            let of_quasi = |n: &String| policy.quasi().any(|a| a.name == *n);
+            let (quasi, told): (Vec<String>, Vec<String>) =
+                asked.wanted.iter().cloned().partition(of_quasi);
+            let values = engine.values(&Asked { wanted: quasi, ..asked.clone() }, observer)?;
             let plain = named(&|a| a.role == Role::Insensitive || a.role == Role::QuasiIdentifier);
-            let passing = Passing { plain, ..passing };
-            let mut read =
-                engine.count(path, &options, &told, What::Extract(&passing), observer)?;
+            let (mut read, found) =
+                engine.count_extract(&Asked { wanted: told, ..asked }, &plain, observer)?;
             for column in values.columns {
                 let place = read.columns.iter_mut().find(|c| c.name == column.name);
                 place.into_iter().for_each(|c| c.values = column.values.clone());
             }
-            Ok((read, Held::Sensitive))
+            Ok((read, Held::FoundSensitive(found)))
         }
         _ => Err(too_much.into()),
     }
+}
+
+/// Refuses groups of so many records if they need more than so many bytes here.
+fn must_have_room(records: u64, allowed: u64) -> Result<(), Failures> {
+    if records * GROUPED <= allowed {
+        return Ok(());
+    }
+    let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    let needed = megabytes(records * GROUPED);
+    let message = format!(
+        "groups of {records} records need about {needed} MB here; {} MB are allowed",
+        megabytes(allowed)
+    );
+    Err(Failure::refused("memory-limit", message)
+        .remedy(Remedy::give_value(Argument::Memory, format!("{}MB", 2 * needed)).then(" or more"))
+        .into())
 }
 
 /// Bytes that a record of an anatomized release needs here: in the form, the release, and what is
@@ -301,6 +301,8 @@ fn looks_at_quasi(r: &Requirement) -> bool {
 /// out on without reading anything again.
 #[derive(Clone)]
 pub(crate) struct Source {
+    /// All columns that the source has.
+    names: Vec<String>,
     read: columns::Columns,
     held: Held,
     /// The lines of taxonomy files, by attribute.
@@ -315,8 +317,8 @@ pub(crate) struct Source {
 pub(crate) struct Earlier<'a> {
     /// What is remembered of its people, for an algorithm that publishes again.
     pub again: Option<&'a Recollection>,
-    /// Columns that they or the policy protect.
-    pub protected: Vec<String>,
+    /// Columns of which the ledger keeps tags of true values.
+    pub tagged: Vec<String>,
 }
 
 impl Source {
@@ -327,31 +329,55 @@ impl Source {
         engine: Option<(&dyn Engine, &dyn Observer)>,
         publisher: &Publisher<'_>,
     ) -> Result<Source, Failures> {
+        Source::read_with(policy, base, &[], engine, publisher)
+    }
+
+    /// The same, with more columns that other policies want of it.
+    pub fn read_with(
+        policy: &mut Policy,
+        base: &Path,
+        more: &[String],
+        engine: Option<(&dyn Engine, &dyn Observer)>,
+        publisher: &Publisher<'_>,
+    ) -> Result<Source, Failures> {
         let source = policy.source.beside(base);
         let options = read_options(policy);
         load_registers(&mut policy.requirements, base, &policy.missing, publisher)?;
         let policy = &*policy;
         let attributes = coded(policy);
         let (files, mut problems) = taxonomy_files(base, &attributes);
-        let header = match engine {
-            Some((engine, _)) => {
-                origin::file(&source).and_then(|path| engine.header(path, &options))
-            }
-            None => publisher.header(&source, &options),
+        let names = RefCell::new(Vec::new());
+        let fits = |found: &[String]| {
+            *names.borrow_mut() = found.to_vec();
+            let wrong = compare_columns(policy, found);
+            if wrong.0.is_empty() && problems.0.is_empty() { Ok(()) } else { Err(wrong) }
         };
-        let names = match header {
-            Ok(names) => names,
+        let read = match engine {
+            Some(engine) => {
+                let path = origin::file(&source);
+                let header = path.and_then(|path| engine.0.header(path, &options));
+                header.and_then(|names| {
+                    fits(&names)?;
+                    count(policy, origin::file(&source)?, &names, engine)
+                })
+            }
+            None => {
+                let choose = |found: &[String]| {
+                    fits(found)?;
+                    let more = more.iter().filter(|name| found.contains(name)).cloned();
+                    Ok(wanted(policy).into_iter().chain(more).collect())
+                };
+                publisher.read_chosen(&source, &options, &choose).map(|read| (read, Held::Records))
+            }
+        };
+        let (read, held) = match read {
+            Ok(read) => read,
             Err(more) => {
                 problems.0.extend(more.0);
                 return Err(problems);
             }
         };
-        problems.0.extend(compare_columns(policy, &names).0);
-        problems.or(())?;
-        let (read, held) = match engine {
-            Some(engine) => count(policy, origin::file(&source)?, &names, engine)?,
-            None => (publisher.read(&source, &options, Some(&wanted(policy)))?, Held::Rows),
-        };
+        let names = names.into_inner();
         if read.rows == 0 {
             return Err(Failure::data("no-records", format!("`{}` has no records", policy.source))
                 .hint("there is nothing to publish")
@@ -360,6 +386,7 @@ impl Source {
         let named =
             |r: &Requirement| Some((r.parameters.register()?.to_owned(), r.register.clone()?));
         Ok(Source {
+            names,
             read,
             held,
             files: attributes
@@ -370,6 +397,35 @@ impl Source {
             registers: policy.requirements.iter().filter_map(named).collect(),
             pseudonyms: PseudonymsMade::default(),
         })
+    }
+
+    /// The same source for another policy of the same folder that reads it in the same way: only
+    /// taxonomy files and registers that are not here yet are opened. `None` if columns are missing
+    /// that were not read.
+    pub fn for_policy(
+        &self,
+        policy: &mut Policy,
+        base: &Path,
+        publisher: &Publisher<'_>,
+    ) -> Result<Option<Source>, Failures> {
+        let known = |name: &String| self.read.columns.iter().any(|c| c.name == *name);
+        if !matches!(self.held, Held::Records) || !wanted(policy).iter().all(known) {
+            return Ok(None);
+        }
+        let mut source = self.clone();
+        for r in &mut policy.requirements {
+            let Some(path) = r.parameters.register().map(str::to_owned) else { continue };
+            if !source.registers.iter().any(|(known, _)| *known == path) {
+                let read = read_register(&beside(base, &path), &policy.missing, publisher)?;
+                source.registers.push((path, Arc::new(read)));
+            }
+        }
+        let attributes = coded(policy);
+        let (files, mut problems) = taxonomy_files(base, &attributes);
+        problems.0.extend(compare_columns(policy, &self.names).0);
+        let named = attributes.iter().zip(files);
+        source.files = named.filter_map(|(a, rows)| Some((a.name.clone(), rows?))).collect();
+        problems.or(Some(source))
     }
 
     /// Encodes what was read for a policy; the seed is for columns that are perturbed. For an
@@ -392,21 +448,13 @@ impl Source {
         let attributes = coded(policy);
         let files = attributes.iter().map(|a| self.files.remove(&a.name)).collect();
         let (mut read, held) = (self.read, self.held);
-        if held == Held::Rows {
+        if let Held::Records = held {
             let wanted = wanted(policy);
             read.columns.retain(|c| wanted.contains(&c.name));
         }
-        let texts = |c: &Column| (c.name.clone(), c.values.iter().map(str::to_owned).collect());
-        let large = (held == Held::Values).then(|| read.columns.iter().map(texts).collect());
         let (perturbed, truth) = perturb_columns(policy, &mut read.columns, seed)?;
-        let job = Assembly {
-            policy,
-            attributes,
-            past,
-            truth,
-            pseudonyms: self.pseudonyms,
-            without_quasi: held == Held::Sensitive,
-        };
+        let pseudonyms = self.pseudonyms;
+        let job = Assembly { policy, attributes, past, truth, pseudonyms, held };
         let mut extract = job.assemble(files, read)?;
         for (name, _) in &perturbed {
             let a = policy.attributes.iter().find(|a| a.name == *name);
@@ -418,7 +466,6 @@ impl Source {
             }
         }
         extract.perturbed = perturbed;
-        extract.large = large;
         Ok(extract)
     }
 }
@@ -429,7 +476,7 @@ fn coded(policy: &Policy) -> Vec<&AttributePolicy> {
 }
 
 /// Columns that are read.
-fn wanted(policy: &Policy) -> Vec<String> {
+pub(crate) fn wanted(policy: &Policy) -> Vec<String> {
     let read = policy.attributes.iter().filter(|a| a.role != Role::Identifier || a.person);
     read.map(|a| a.name.clone()).collect()
 }
@@ -496,8 +543,7 @@ struct Assembly<'a> {
     /// Columns that were perturbed, as they were before.
     truth: Named<Texts>,
     pseudonyms: PseudonymsMade,
-    /// Whether quasi-identifiers pass through.
-    without_quasi: bool,
+    held: Held,
 }
 
 impl Assembly<'_> {
@@ -506,10 +552,17 @@ impl Assembly<'_> {
         files: Vec<Option<Vec<Vec<String>>>>,
         mut read: columns::Columns,
     ) -> Result<Extract, Failures> {
-        let Assembly { policy, attributes, past, mut truth, pseudonyms, without_quasi } = self;
+        let Assembly { policy, attributes, past, mut truth, pseudonyms, held } = self;
+        // Whether quasi-identifiers pass through.
+        let without_quasi = matches!(held, Held::FoundSensitive(_));
+        let texts = |c: &Column| (c.name.clone(), c.values.iter().map(str::to_owned).collect());
+        let texts = match held {
+            Held::Values => read.columns.iter().map(texts).collect(),
+            _ => Vec::new(),
+        };
         let again = past.as_ref().and_then(|past| past.again);
-        let protected =
-            |a: &AttributePolicy| past.as_ref().is_some_and(|p| p.protected.contains(&a.name));
+        let tagged =
+            |a: &AttributePolicy| past.as_ref().is_some_and(|p| p.tagged.contains(&a.name));
         let dialect = read.dialect;
         let mut problems = Failures::default();
         let mut warnings = person_check(policy, &read, &mut problems);
@@ -569,7 +622,7 @@ impl Assembly<'_> {
                         column.values.intern(value);
                     }
                 }
-                encode_column(a, rows, column, &policy.missing, protected(a))
+                encode_column(a, rows, column, &policy.missing, tagged(a))
             })
             .collect();
         let (mut made, mut records) = (Vec::new(), Vec::new());
@@ -596,6 +649,7 @@ impl Assembly<'_> {
                     .filter_map(|a| Some(Coded::new(a, texts(a)?.values.iter(), &policy.missing))),
             );
         }
+        let weights = read.weights.take();
         let (mut table, row_of) = match (again, &persons, sensitive.first()) {
             (Some(past), Some(persons), Some(attribute)) => {
                 let truth =
@@ -603,7 +657,7 @@ impl Assembly<'_> {
                 let (groups, group_of) = past.past(persons, attribute, &records[quasi], truth);
                 Table::collapse_with_past(made, sensitive, records, groups, group_of)
             }
-            _ => match &read.weights {
+            _ => match &weights {
                 Some(weights) => {
                     let quasi = if without_quasi { std::mem::take(&mut made) } else { Vec::new() };
                     let collapsed = Table::collapse_counted(made, sensitive, records, weights);
@@ -623,20 +677,26 @@ impl Assembly<'_> {
             table.join_sensitive();
         }
         warnings.extend(blind_spots(policy));
+        let rows = match held {
+            Held::Records => Rows::Here { row_of },
+            Held::Distinct => Rows::Counted,
+            Held::Values => Rows::Values { texts },
+            Held::Found(found) | Held::FoundSensitive(found) => {
+                let weights = weights.unwrap_or_default();
+                Rows::Brought(Brought { row_of, weights, found, quasi: outside })
+            }
+        };
         Ok(Extract {
             table,
-            row_of,
+            rows,
             persons,
             left_out: Vec::new(),
             plain,
             layout,
             dialect,
-            weights: read.weights,
             warnings,
             perturbed: Vec::new(),
             truth,
-            large: None,
-            outside,
         })
     }
 }

@@ -7,7 +7,7 @@ use crate::answer::{Groups, Loss, Model, Published};
 use scumble::policy::Policy;
 use scumble::publish::Judgement;
 use scumble::release::Release;
-use scumble::utility::{METRICS, Told};
+use scumble::utility::{METRICS, Subject, Told};
 use std::collections::BTreeMap;
 
 /// The figures of a release.
@@ -54,6 +54,15 @@ impl Account {
             .collect();
     }
 
+    /// The figures of a release as it is read, by metric: those that everybody may know. `k` is
+    /// what the policy asks for, if it does.
+    pub fn losses(read: &Release, k: Option<u64>) -> impl Iterator<Item = (&'static str, f64)> {
+        let k = k.unwrap_or_else(|| read.classes.iter().map(|c| c.count).min().unwrap_or(1));
+        let subject = Subject { release: read, k, truth: None };
+        let told = METRICS.iter().filter(|m| m.told == Told::Everybody);
+        told.filter_map(move |m| Some((m.name, (m.measure)(&subject)?)))
+    }
+
     /// The metrics that recipients may know: those that follow from the release alone.
     pub fn public_utility(&self) -> BTreeMap<String, f64> {
         let told = METRICS.iter().filter(|m| m.told == Told::Everybody);
@@ -63,6 +72,6 @@ impl Account {
 }
 
 /// Four significant digits: a figure in full precision is an equation about the records.
-fn rounded(figure: f64) -> f64 {
+pub(super) fn rounded(figure: f64) -> f64 {
     format!("{figure:.3e}").parse().unwrap_or(figure)
 }

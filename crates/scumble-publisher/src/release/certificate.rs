@@ -15,7 +15,7 @@ use scumble::exact::Ratio;
 use scumble::failure::{Failure, Failures};
 use scumble::gate::Gate;
 use scumble::release::Release;
-use scumble::table::{Attribute, published};
+use scumble::table::{Attribute, Role, published};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -62,17 +62,13 @@ pub struct ColumnRole {
     /// The column.
     pub name: String,
     /// Its role.
-    pub role: String,
+    pub role: Role,
 }
 
 impl ColumnRole {
     /// The roles of the columns of a release.
     pub fn all(manifest: &Manifest) -> Vec<ColumnRole> {
-        manifest
-            .columns
-            .iter()
-            .map(|c| ColumnRole { name: c.name.clone(), role: c.role.clone() })
-            .collect()
+        manifest.columns.iter().map(|c| ColumnRole { name: c.name.clone(), role: c.role }).collect()
     }
 }
 
@@ -155,11 +151,13 @@ pub struct Linkability {
     pub adversaries: Vec<Verdict>,
 }
 
-const STATEMENT: &str = "What was measured on this release, in the terms of WP216: singling out, linkability, inference. It can \
+/// What the certificate says it is. `verify` takes no other text for ours.
+pub(super) const STATEMENT: &str = "What was measured on this release, in the terms of WP216: singling out, linkability, inference. It can \
     be measured again from the published files with `scumble verify`. It is not a statement that the data are anonymous in the \
     sense of any law: that depends on who holds them and on what else is known.";
 
-const NOTE: &str = "The publisher's word: it takes the publisher's record of who is in which release. Somebody who has the \
+/// What it says of linkability.
+pub(super) const NOTE: &str = "The publisher's word: it takes the publisher's record of who is in which release. Somebody who has the \
     releases and a register of the people can repeat it with `scumble attack inference`.";
 
 impl Certificate {

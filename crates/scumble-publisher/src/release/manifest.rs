@@ -12,6 +12,7 @@ use crate::answer::{Groups, Model};
 use crate::publish::source::Extract;
 use crate::table::columns::ReadOptions;
 use schemars::JsonSchema;
+use scumble::algorithm::Requirement;
 use scumble::class::Run;
 use scumble::exact::Ratio;
 use scumble::failure::{Failure, Failures};
@@ -85,7 +86,7 @@ pub struct Manifest {
 pub struct Data {
     /// Name in the release's folder.
     pub file: String,
-    /// `csv` or `parquet`.
+    /// Name in the table of formats, such as `csv` or `parquet`.
     pub format: String,
     /// What separates cells of a CSV file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -134,8 +135,8 @@ pub struct Counterfeits {
 pub struct ColumnNote {
     /// Name.
     pub name: String,
-    /// Role.
-    pub role: String,
+    /// Role: one that is published.
+    pub role: Role,
     /// How its values generalize.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub taxonomy: Option<TaxonomyNote>,
@@ -183,15 +184,49 @@ pub enum TaxonomyNote {
     /// Dates in calendar units.
     Dates(Vec<String>),
     /// Masked text.
-    Prefix {
-        /// Numbers of characters kept; empty for all.
-        keep: Vec<usize>,
-        /// Number of characters of a masked text; absent if it ends with a single `*`.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        length: Option<usize>,
-    },
+    Prefix(PrefixNote),
     /// The value or nothing.
     Flat,
+}
+
+/// How text is masked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "WrittenPrefix")]
+pub struct PrefixNote {
+    /// Numbers of characters kept; empty for all.
+    pub keep: Vec<usize>,
+    /// Number of characters of a masked text; absent if it ends with a single `*`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub length: Option<usize>,
+    /// Whether masked texts are all as long as the longest of them. Releases of earlier builds are,
+    /// whose manifests list the numbers of characters and say nothing else.
+    #[serde(skip)]
+    pub as_long_as_longest: bool,
+}
+
+/// A [`PrefixNote`] as it is or was written.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum WrittenPrefix {
+    Now {
+        keep: Vec<usize>,
+        #[serde(default)]
+        length: Option<usize>,
+    },
+    Earlier(Vec<usize>),
+}
+
+impl From<WrittenPrefix> for PrefixNote {
+    fn from(written: WrittenPrefix) -> PrefixNote {
+        match written {
+            WrittenPrefix::Now { keep, length } => {
+                PrefixNote { keep, length, as_long_as_longest: false }
+            }
+            WrittenPrefix::Earlier(keep) => {
+                PrefixNote { keep, length: None, as_long_as_longest: true }
+            }
+        }
+    }
 }
 
 /// What the publisher says of the single values of a column: nodes of a taxonomy that goes with the
@@ -324,7 +359,8 @@ impl TaxonomyNote {
                 TaxonomyNote::Dates(units.iter().map(|u| u.name().to_owned()).collect())
             }
             Rule::Prefix(Prefix { keep, length }) => {
-                TaxonomyNote::Prefix { keep: keep.clone(), length: *length }
+                let (keep, length) = (keep.clone(), *length);
+                TaxonomyNote::Prefix(PrefixNote { keep, length, as_long_as_longest: false })
             }
             Rule::Flat => TaxonomyNote::Flat,
         }
@@ -353,7 +389,7 @@ impl TaxonomyNote {
                 };
                 Rule::Dates(units.iter().map(unit).collect::<Option<_>>()?)
             }
-            TaxonomyNote::Prefix { keep, length } => {
+            TaxonomyNote::Prefix(PrefixNote { keep, length, .. }) => {
                 Rule::Prefix(Prefix { keep: keep.clone(), length: *length })
             }
             TaxonomyNote::Flat => Rule::Flat,
@@ -394,7 +430,8 @@ pub(crate) fn shipped(
         // Quasi-identifiers that pass through are in no release here; what the source has of them
         // is published.
         let passing = extract
-            .outside
+            .rows
+            .passing_quasi()
             .iter()
             .filter(|coded| coded.name == a.name)
             .flat_map(|coded| &coded.codes);
@@ -404,7 +441,7 @@ pub(crate) fn shipped(
         add(
             a,
             match release.shape {
-                _ if !extract.outside.is_empty() => &mut passing,
+                _ if !extract.rows.passing_quasi().is_empty() => &mut passing,
                 Shape::Groups => &mut records,
                 _ => &mut regions,
             },
@@ -444,12 +481,34 @@ pub(crate) fn described(
             Failure::bug("internal", format!("column `{}` cannot be described", a.name))
         })?;
         let is_file = matches!(w.rule, Some(Rule::File { .. }));
-        Ok(Wanted { rows: rows.remove(&a.name).filter(|_| is_file), ..w })
+        let whole = whole_file(policy, extract, &a.name).filter(|_| is_file);
+        Ok(Wanted { rows: rows.remove(&a.name).filter(|_| is_file), whole, ..w })
     };
     let quasi = release.quasi.iter().map(&mut wanted).collect::<Result<_, _>>()?;
     let sensitive =
         published(&release.sensitive).iter().map(&mut wanted).collect::<Result<_, _>>()?;
-    Ok(Described { quasi, sensitive, outside: !extract.outside.is_empty() })
+    Ok(Described { quasi, sensitive, outside: !extract.rows.passing_quasi().is_empty() })
+}
+
+/// All lines of the taxonomy file of a quasi-identifier, where a model counts the people of a
+/// register by it and only a part of it is published.
+pub(crate) fn whole_file(
+    policy: &Policy,
+    extract: &Extract,
+    name: &str,
+) -> Option<Vec<Vec<String>>> {
+    let attribute = extract.table.quasi.iter().find(|a| a.name == name)?;
+    placed_by_register(policy, name).then(|| attribute.taxonomy.rows())
+}
+
+/// Whether a model counts the people of a register by a column of whose taxonomy file only a part
+/// is published.
+pub(crate) fn placed_by_register(policy: &Policy, name: &str) -> bool {
+    let rule = policy.quasi().find(|a| a.name == name).and_then(|a| a.taxonomy.as_ref());
+    let known = |r: &Requirement| {
+        r.register.as_ref().is_some_and(|register| register.columns.iter().any(|c| c.name == name))
+    };
+    matches!(rule, Some(Rule::File { public: false, .. })) && policy.requirements.iter().any(known)
 }
 
 /// Whether the release writes a quasi-identifier in groups of values of its own, which go with it
@@ -484,7 +543,6 @@ pub fn column_notes(policy: &Policy, extract: &Extract, release: &Release) -> Ve
         let own_values = is_own(extract, release, name) || release.shape == Shape::Representatives;
         let freeform =
             a.and_then(|a| a.freeform.as_ref()).filter(|_| !own_values).map(FreeformNote::of);
-        let role = role.name().to_owned();
         let steps = a.map_or(&[][..], |a| &a.perturb);
         let perturbed = steps.iter().map(|s| (s.name().to_owned(), s.parameter())).collect();
         let drawn_from =
@@ -492,7 +550,15 @@ pub fn column_notes(policy: &Policy, extract: &Extract, release: &Release) -> Ve
         let own = release.quasi.iter().find(|q| q.name == *name);
         let exceptions =
             own.map_or(BTreeMap::new(), |q| q.taxonomy.exceptions().iter().cloned().collect());
-        let level = own.and_then(|q| Some(q.taxonomy.level_name(q.taxonomy.shown_level()?)));
+        let level = own.and_then(|q| {
+            let shown = q.taxonomy.shown_level()?;
+            // Masks that are longer than every published value mask none; how many characters they
+            // keep would tell of a suppressed one.
+            let at = release.quasi.iter().position(|other| other.name == q.name)?;
+            let runs = release.classes.iter().filter_map(|c| c.region.get(at));
+            let masked = q.taxonomy.is_masked(runs);
+            Some(q.taxonomy.level_name(if masked == Some(false) { 0 } else { shown }))
+        });
         ColumnNote {
             name: name.clone(),
             role,
@@ -526,17 +592,27 @@ impl ColumnNote {
         let rule = self.taxonomy.as_ref().map(|note| note.rule().ok_or(())).transpose().ok()?;
         let freeform =
             self.freeform.as_ref().map(|note| note.specification().ok_or(())).transpose().ok()?;
+        let as_long_as_longest = matches!(
+            &self.taxonomy,
+            Some(TaxonomyNote::Prefix(note)) if note.as_long_as_longest
+        );
         Some(Wanted {
             rule,
+            as_long_as_longest,
             freeform,
             exceptions: self.exceptions.clone(),
             ..Wanted::named(&self.name)
         })
     }
 
+    /// Whether releases have columns of its role.
+    pub fn is_published(&self) -> bool {
+        !matches!(self.role, Role::Identifier | Role::Guard)
+    }
+
     /// Whether the release shows its values generalized.
     pub fn is_generalized(&self) -> bool {
-        Role::ALL.iter().any(|(name, role)| *name == self.role && role.is_generalized())
+        self.role.is_generalized()
     }
 }
 
@@ -561,7 +637,7 @@ impl Manifest {
 
     /// The columns of the file of records, in order.
     pub fn records_columns(&self) -> Vec<String> {
-        let shown = |c: &&ColumnNote| self.anatomized.is_none() || c.role != Role::Sensitive.name();
+        let shown = |c: &&ColumnNote| self.anatomized.is_none() || c.role != Role::Sensitive;
         let columns = self.columns.iter().filter(shown).map(|c| c.name.clone());
         columns.chain(self.anatomized.as_ref().map(|a| a.group.clone())).collect()
     }

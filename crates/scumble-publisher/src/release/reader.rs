@@ -28,7 +28,7 @@ use scumble::freeform::attach;
 use scumble::model::Concern;
 use scumble::policy::{AttributePolicy, Policy, Source};
 use scumble::release::{Release, Shape};
-use scumble::table::{Attribute, join, number_tuples, published};
+use scumble::table::{Attribute, Role, join, number_tuples, published};
 use scumble::taxonomy::{Rule, Taxonomy};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -150,6 +150,8 @@ pub(crate) struct Plan {
     pub sha256: Option<String>,
     /// The columns that the data file must have, if the manifest tells.
     pub columns: Option<Vec<String>>,
+    /// The sensitive columns in the order of the manifest, which is that of their file.
+    pub told: Vec<String>,
     /// The tables of the sensitive values and of counterfeits, and their folder, if the release is
     /// anatomized.
     pub anatomized: Option<(PathBuf, manifest::Anatomized)>,
@@ -205,7 +207,8 @@ fn read_records(
         return publisher.read(&plan.source, &plan.read, Some(&names));
     };
     let file = origin::file(&plan.source)?;
-    let counted = engine.count(file, &plan.read, &names, What::Table, publisher.observer)?;
+    let asked = Asked { table: file.to_path_buf(), options: plan.read.clone(), wanted: names };
+    let counted = engine.count(&asked, What::Table, publisher.observer)?;
     Ok(Columns {
         sha256: plan
             .read
@@ -224,7 +227,23 @@ fn must_have_columns(plan: &Plan, engine: Option<&dyn Engine>) -> Result<(), Fai
         Some(engine) => engine.header(file, &plan.read)?,
         None => columns::header(file, &plan.read)?,
     };
-    if found == *expected {
+    same_columns(&found, expected)?;
+    let Some((folder, a)) = &plan.anatomized else { return Ok(()) };
+    let found = columns::header(&folder::file(folder, &a.file)?, &plan.read)?;
+    let mut expected = vec![a.group.clone()];
+    expected.extend(plan.told.iter().cloned());
+    expected.push(a.count.clone());
+    same_columns(&found, &expected)?;
+    if let Some(c) = &a.counterfeits {
+        let found = columns::header(&folder::file(folder, &c.file)?, &plan.read)?;
+        same_columns(&found, &[a.group.clone(), a.count.clone()])?;
+    }
+    Ok(())
+}
+
+/// Refuses a data file with other columns than it should have.
+fn same_columns(found: &[String], expected: &[String]) -> Result<(), Failures> {
+    if found == expected {
         return Ok(());
     }
     let strange: Vec<&str> =
@@ -282,6 +301,7 @@ pub(crate) fn from_policy(
         requirements: policy.requirements,
         sha256: None,
         columns: None,
+        told: Vec::new(),
         anatomized: None,
         shape: Shape::Regions,
         warnings: Vec::new(),
@@ -359,6 +379,16 @@ impl Plan {
                 *w = Wanted { exceptions: std::mem::take(&mut w.exceptions), ..of_policy };
             }
         }
+        let files = policy.quasi().filter(|a| manifest::placed_by_register(&policy, &a.name));
+        for of_policy in wanted(base, files.collect())? {
+            // Who has the policy has the whole file, of which the release has only a part.
+            let same = |w: &&mut Wanted| {
+                w.name == of_policy.name && matches!(w.rule, Some(Rule::File { .. }))
+            };
+            if let Some(w) = self.quasi.iter_mut().find(same) {
+                w.whole = of_policy.rows;
+            }
+        }
         self.requirements = policy.requirements;
         Ok(self)
     }
@@ -386,9 +416,19 @@ fn leave_out(
 
 /// The plan for a release.
 pub(crate) fn from_manifest(m: &Manifest, folder: &Path) -> Result<Plan, Failures> {
+    if let Some(c) = m.columns.iter().find(|c| !c.is_published()) {
+        let message = format!(
+            "the manifest lists `{}` as {}, and no release has such",
+            c.name,
+            c.role.name()
+        );
+        return Err(Failure::data("broken-release", message)
+            .hint("the manifest was edited; take the release from where it was published")
+            .into());
+    }
     let (quasi, sensitive) = (
         described(m, folder, &ColumnNote::is_generalized)?,
-        described(m, folder, &|c| c.role == "sensitive")?,
+        described(m, folder, &|c| c.role == Role::Sensitive)?,
     );
     let place = |list: &[Wanted], name: &str| list.iter().position(|w| w.name == name);
     let mut requirements = Vec::new();
@@ -438,6 +478,7 @@ pub(crate) fn from_manifest(m: &Manifest, folder: &Path) -> Result<Plan, Failure
         "what only the publisher has, and a policy would tell",
         needs,
     );
+    let told = sensitive.iter().map(|w| w.name.clone()).collect();
     Ok(Plan {
         what: Checking::Release,
         source: Source::File(folder::file(folder, &m.data.file)?),
@@ -450,6 +491,7 @@ pub(crate) fn from_manifest(m: &Manifest, folder: &Path) -> Result<Plan, Failure
         requirements,
         sha256: Some(m.data.sha256.clone()),
         columns: Some(m.records_columns()),
+        told,
         anatomized: m.anatomized.clone().map(|a| (folder.to_path_buf(), a)),
         shape: m.shape(),
         warnings,
@@ -529,8 +571,9 @@ pub(crate) fn open(
 pub(crate) fn asked(folder: &Path) -> Result<Asked, Failures> {
     must_be_release(folder)?;
     let m = manifest::read(folder)?;
-    let told =
-        |c: &&ColumnNote| c.is_generalized() || (c.role == "sensitive" && m.anatomized.is_none());
+    let told = |c: &&ColumnNote| {
+        c.is_generalized() || (c.role == Role::Sensitive && m.anatomized.is_none())
+    };
     let columns = m.columns.iter().filter(told).map(|c| c.name.clone());
     let wanted = columns.chain(m.anatomized.as_ref().map(|a| a.group.clone())).collect();
     Ok(Asked {

@@ -25,20 +25,37 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Wanted {
     pub name: String,
     pub rule: Option<Rule>,
+    /// Whether masked texts are all as long as the longest of them, as earlier builds wrote them.
+    pub as_long_as_longest: bool,
     /// The rows of its taxonomy, if the rule names a file.
     pub rows: Option<Vec<Vec<String>>>,
+    /// The rows of the whole file, where only a part of it is published and the values of a
+    /// register must be placed.
+    pub whole: Option<Vec<Vec<String>>>,
     /// Labels that do not stand for all below them, each with what is shown by itself.
     pub exceptions: BTreeMap<String, Vec<String>>,
     pub freeform: Option<Specification>,
 }
 
 impl Wanted {
+    /// The same, with the length of masked texts where only the texts themselves tell it.
+    fn with_masks_of(&self, labels: &[&str]) -> Wanted {
+        let mut w = self.clone();
+        if let (true, Some(Rule::Prefix(rule))) = (w.as_long_as_longest, &mut w.rule) {
+            let masked = labels.iter().filter(|l| l.ends_with(ROOT) && **l != ROOT);
+            rule.length = masked.map(|label| label.chars().count()).max();
+        }
+        w
+    }
+
     /// A column of which only the name is known.
     pub fn named(name: &str) -> Wanted {
         Wanted {
             name: name.to_owned(),
             rule: None,
+            as_long_as_longest: false,
             rows: None,
+            whole: None,
             exceptions: BTreeMap::new(),
             freeform: None,
         }
@@ -67,11 +84,13 @@ pub(crate) fn understand(
     requirements: &[Requirement],
     named: Named<'_>,
 ) -> Result<(Taxonomy, Vec<Run>), Failures> {
+    let w = &w.with_masks_of(labels);
     let mut others = named(&w.name, w.rule.as_ref(), labels);
     others.extend(registered(requirements, &w.name));
+    let known = others.clone();
     let found = attempt(w, labels, &others)?;
     if are_apart(&found.1) {
-        return Ok(found);
+        return placed_by_whole(w, labels, &known, found);
     }
     // Something must be there that only the wider of two labels stands for, though no label names
     // it.
@@ -82,7 +101,7 @@ pub(crate) fn understand(
     }
     let found = attempt(&wider, labels, &others)?;
     if are_apart(&found.1) {
-        return Ok(found);
+        return placed_by_whole(w, labels, &known, found);
     }
     Err(Failure::data(
         "broken-release",
@@ -93,6 +112,50 @@ pub(crate) fn understand(
     )
     .hint("no release is written so; take it from where it was published")
     .into())
+}
+
+/// Places values that the published part of a file does not name: each stands at a leaf for which
+/// exactly those labels stand that stand for it in the whole file.
+///
+/// Only who has the whole file can do that. Lines for the values of a register are not published
+/// instead, because they would tell what is in the register, and neither is a hash of the file,
+/// because it would confirm who guesses the values below what is shown.
+fn placed_by_whole(
+    w: &Wanted,
+    labels: &[&str],
+    values: &[String],
+    (taxonomy, runs): (Taxonomy, Vec<Run>),
+) -> Result<(Taxonomy, Vec<Run>), Failures> {
+    let Some(rows) = &w.whole else { return Ok((taxonomy, runs)) };
+    let other_file = || {
+        let message = format!("the taxonomy file of `{}` is not the one of the release", w.name);
+        Failures::from(Failure::data("other-taxonomy", message).column(&w.name))
+    };
+    let whole = Wanted { rows: Some(rows.clone()), whole: None, ..w.clone() };
+    let (whole, whole_runs) = attempt(&whole, labels, values).map_err(|_| other_file())?;
+    let mut leaf_with: HashMap<Vec<u32>, u32> = HashMap::new();
+    for (leaf, over) in (0..).zip(labels_over(&taxonomy, labels, &runs)) {
+        leaf_with.entry(over).or_insert(leaf);
+    }
+    let over = labels_over(&whole, labels, &whole_runs);
+    let mut standing = HashMap::new();
+    for value in values.iter().filter(|value| taxonomy.find(value).is_none()) {
+        // Whom only the root stands for is outside of every label.
+        let Some(of) = whole.find(value).map(|leaf| &over[leaf as usize]) else { continue };
+        if !of.is_empty() {
+            standing.insert(value.clone(), *leaf_with.get(of).ok_or_else(other_file)?);
+        }
+    }
+    Ok((taxonomy.standing_for(standing), runs))
+}
+
+/// For each leaf the indices of the labels that stand for it, but the root's, rising.
+fn labels_over(taxonomy: &Taxonomy, labels: &[&str], runs: &[Run]) -> Vec<Vec<u32>> {
+    let mut over = vec![Vec::new(); taxonomy.leaves()];
+    for (label, run) in (0..).zip(runs).filter(|(i, _)| labels[*i as usize] != ROOT) {
+        over[run.first as usize..=run.last as usize].iter_mut().for_each(|o| o.push(label));
+    }
+    over
 }
 
 fn attempt(
@@ -206,6 +269,7 @@ fn with_exceptions(
         groups,
         exceptions.iter().map(|(l, apart)| (l.clone(), apart.clone())).collect(),
     )
+    .written_as(base)
 }
 
 /// The columns of a release as its manifest describes them.

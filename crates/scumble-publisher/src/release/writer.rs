@@ -10,19 +10,22 @@ use super::recipient::{self, nothing_else};
 use crate::answer::{Groups, Passage};
 use crate::ledger::hex;
 use crate::observer::Phase;
-use crate::publish::engine::{self, Engine, Sum, What};
+use crate::publish::engine::{self, Asked, Engine, Sum, What};
 use crate::publish::levels::Coded;
+use crate::publish::rows::{Brought, Rows};
 use crate::publish::source::{Cell, Extract, Place};
 use crate::publish::{Clock, PublishRequest};
 use crate::publisher::Task;
 use crate::table::columns::{self, Column, Columns, ReadOptions};
 use crate::table::dictionary::Dictionary;
-use crate::table::write;
+use crate::table::format::{self, Format, Writer};
+use crate::table::shuffle::{Limits, Shuffle};
+use crate::table::write::{self, Destination};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use scumble::class::Run;
 use scumble::failure::{Failure, Failures};
-use scumble::policy::{AttributePolicy, Format, Policy};
+use scumble::policy::{AttributePolicy, Policy};
 use scumble::publish::{Judgement, Made, judge};
 use scumble::release::{Form, Release};
 use scumble::table::{Attribute, Hidden, published};
@@ -77,38 +80,30 @@ impl Job<'_> {
         observer.go_on()?;
         let delimiter = self.extract.dialect.map_or(b',', |d| d.delimiter);
         let progress = |done, total| observer.at(done, total);
-        let (name, path) = self.file(folder, "data");
-        let csv = (self.policy.format == Format::Csv).then_some(delimiter);
-        let (file, plain) = if let (Some(engine), false) =
-            (self.options.publisher.engine, self.extract.plain.is_empty())
-        {
-            let mut stream = write::Stream::new(&path, self.extract, form, layout, csv)?;
-            let sums = self.bring(engine, seed, &mut stream)?;
-            (stream.finish()?, Plain::Sums(sums))
-        } else {
-            let rows = write::Rows::new(self.extract, form, layout, seed);
-            let file = match csv {
-                Some(delimiter) => write::csv(&path, &rows, delimiter, &progress)?,
-                None => write::parquet(&path, &rows, &progress)?,
-            };
-            (file, Plain::LeftOut(rows.left_out()))
+        let format = format::of_release(&self.policy.format)?;
+        let (name, path) = file(folder, "data", format);
+        let to = Destination { path: &path, format, delimiter };
+        let (file_of_records, plain) = match &self.extract.rows {
+            Rows::Brought(brought) => {
+                let mut stream = write::Stream::new(to, self.extract, form, layout)?;
+                let sums = self.bring(brought, seed, folder, &mut stream)?;
+                (stream.finish()?, Plain::Sums(sums))
+            }
+            Rows::Here { .. } | Rows::Counted | Rows::Values { .. } | Rows::Classes => {
+                let rows = write::Rows::new(self.extract, form, layout, seed);
+                (rows.write(to, &progress)?, Plain::LeftOut(rows.left_out()))
+            }
         };
-        let mut written = vec![Written { name, path, layout, file }];
+        let mut written = vec![Written { name, path, layout, file: file_of_records }];
         observer.go_on()?;
         if let (Some(tables), Form::Anatomized(form)) = (&tables, form) {
-            let (name, path) = self.file(folder, "sensitive");
+            let (name, path) = file(folder, "sensitive", format);
             let lines = tables.lines(self.extract, form);
-            let file = match self.policy.format {
-                Format::Csv => lines.csv(&path, delimiter)?,
-                Format::Parquet => lines.parquet(&path)?,
-            };
-            written.push(Written { name, path, layout: &tables.sensitive, file });
+            let file_of_values = lines.write(Destination { path: &path, format, delimiter })?;
+            written.push(Written { name, path, layout: &tables.sensitive, file: file_of_values });
             if let Some(lines) = tables.counterfeit_lines(form) {
-                let (name, path) = self.file(folder, "counterfeits");
-                let file = match self.policy.format {
-                    Format::Csv => lines.csv(&path, delimiter)?,
-                    Format::Parquet => lines.parquet(&path)?,
-                };
+                let (name, path) = file(folder, "counterfeits", format);
+                let file = lines.write(Destination { path: &path, format, delimiter })?;
                 written.push(Written { name, path, layout: &tables.counterfeits, file });
             }
         }
@@ -120,7 +115,7 @@ impl Job<'_> {
         clock.lap("write");
         observer.go_on()?;
         observer.phase(Phase::ReadBack);
-        let mut manifest = self.manifest(&written, delimiter);
+        let mut manifest = self.manifest(&written, format, delimiter);
         // The disk works while the files are read back.
         let (read, synced) = std::thread::scope(|scope| {
             let sync = |w: &Written<'_>| w.file.sync_all().map_err(|e| write::failed(&w.path, &e));
@@ -146,46 +141,51 @@ impl Job<'_> {
         Ok(read)
     }
 
-    /// Lets the engine bring the records, and writes them. Returns what the columns that pass
-    /// through sum up to.
+    /// Lets the engine bring the records, shuffles and writes them. Returns what the columns that
+    /// pass through sum up to.
     fn bring(
         &self,
-        engine: &dyn Engine,
+        brought: &Brought,
         seed: u64,
+        folder: &Path,
         stream: &mut write::Stream<'_>,
     ) -> Result<Vec<Sum>, Failures> {
-        let weights = self.extract.weights.as_deref().unwrap_or_default();
-        let shares = engine::shares(self.extract, &self.made.form, weights);
-        let mut sums = vec![Sum::default(); self.extract.plain.len()];
+        let publisher = self.options.publisher;
+        let engine = publisher.engine.ok_or_else(|| {
+            Failure::bug("internal", "the engine that counted the records is not there")
+        })?;
+        let (table, plain) = (&self.extract.table, &self.extract.plain);
+        let shares = engine::shares(brought, table.rows(), &self.made.form);
+        let mut sums = vec![Sum::default(); plain.len()];
         let (mut done, total) = (0, self.made.release.records());
-        let table = &self.extract.table;
-        let outside: Vec<Cleaned<'_>> = self
-            .extract
-            .outside
+        let outside: Vec<Cleaned<'_>> = brought
+            .quasi
             .iter()
             .zip(&table.quasi)
             .map(|(coded, a)| Cleaned::new(coded, a))
             .collect();
-        engine.records(
-            &shares,
-            seed,
-            self.options.publisher.observer,
-            &mut |classes, rows, plain| {
-                let cleaned;
-                let plain = match outside.is_empty() {
-                    true => plain,
-                    false => {
-                        cleaned = clean(&outside, &self.extract.plain, plain)?;
-                        &cleaned
-                    }
-                };
-                Sum::add(&mut sums, plain);
-                stream.put(classes, rows, plain)?;
-                done += classes.len() as u64;
-                self.options.publisher.observer.at(done, total);
-                self.options.publisher.observer.go_on()
-            },
-        )?;
+        let mut shuffle = Shuffle::new(folder.join(".shuffle"), total, seed, Limits::default());
+        let mut put = |classes: &[u32], rows: &[u32], records: &Columns| {
+            let cleaned;
+            let records = match outside.is_empty() {
+                true => records,
+                false => {
+                    cleaned = clean(&outside, plain, records)?;
+                    &cleaned
+                }
+            };
+            Sum::add(&mut sums, records);
+            pack(classes, rows, records, &mut shuffle)?;
+            done += classes.len() as u64;
+            publisher.observer.at(done, total);
+            publisher.observer.go_on()
+        };
+        engine.records(&brought.found, &shares, seed, publisher.observer, &mut put)?;
+        shuffle.finish(&mut |records| {
+            publisher.observer.go_on()?;
+            let (classes, rows, records) = unpack(records, plain)?;
+            stream.put(&classes, &rows, &records)
+        })?;
         Ok(sums)
     }
 
@@ -221,13 +221,8 @@ impl Job<'_> {
         }
         let counted = w.layout.iter().filter(|c| !matches!(c.place, Place::Plain(_)));
         let names: Vec<String> = counted.map(|c| c.name.clone()).collect();
-        let read = engine.count(
-            &w.path,
-            options,
-            &names,
-            What::Written,
-            self.options.publisher.observer,
-        )?;
+        let asked = Asked { table: w.path.clone(), options: options.clone(), wanted: names };
+        let read = engine.count(&asked, What::Written, self.options.publisher.observer)?;
         let go_on = || !self.options.publisher.observer.cancelled();
         Ok(Columns { sha256: Some(columns::sha256(&w.path, &go_on)?), ..read })
     }
@@ -247,7 +242,8 @@ impl Job<'_> {
                 let names: Vec<String> =
                     self.extract.plain.iter().map(|c| c.name.clone()).collect();
                 let mut found = vec![Sum::default(); names.len()];
-                engine.scan(path, options, &names, &mut |rows| {
+                let (table, options) = (path.to_path_buf(), options.clone());
+                engine.scan(&Asked { table, options, wanted: names }, &mut |rows| {
                     Sum::add(&mut found, rows);
                     Ok(())
                 })?;
@@ -262,20 +258,6 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// Name and path of a data file.
-    fn file(&self, folder: &Path, stem: &str) -> (String, PathBuf) {
-        let name = format!("{stem}.{}", self.format());
-        let path = folder.join(&name);
-        (name, path)
-    }
-
-    fn format(&self) -> &'static str {
-        match self.policy.format {
-            Format::Csv => "csv",
-            Format::Parquet => "parquet",
-        }
-    }
-
     /// Reads the data files back as a recipient would, compares them with what was to be published,
     /// and judges them.
     fn read_back(
@@ -288,7 +270,10 @@ impl Job<'_> {
         let (expected, requirements) = (self.expected, &self.policy.requirements);
         let mut plan = reader::from_manifest(manifest, folder)?;
         plan.order(&expected.quasi, published(&expected.sensitive));
-        if !self.extract.outside.is_empty() {
+        for w in plan.quasi.iter_mut().filter(|w| matches!(w.rule, Some(Rule::File { .. }))) {
+            w.whole = manifest::whole_file(self.policy, self.extract, &w.name);
+        }
+        if !self.extract.rows.passing_quasi().is_empty() {
             // They pass through, and are compared with the other columns that do.
             plan.quasi.clear();
         }
@@ -327,10 +312,11 @@ impl Job<'_> {
 
     /// The manifest as far as it is known before the data are read back: how they are written, and
     /// what they mean.
-    fn manifest(&self, written: &[Written<'_>], delimiter: u8) -> Manifest {
+    fn manifest(&self, written: &[Written<'_>], format: &Format, delimiter: u8) -> Manifest {
         let policy = self.policy;
-        let delimiter = (policy.format == Format::Csv).then(|| char::from(delimiter).to_string());
-        let (file, format) = (written[0].name.clone(), self.format().into());
+        let delimiter = matches!(format.writer, Some(Writer::Lines { .. }))
+            .then(|| char::from(delimiter).to_string());
+        let (file, format) = (written[0].name.clone(), format.name.into());
         let data = Data { file, format, delimiter, rows: 0, sha256: String::new() };
         let anatomized = written.get(1).zip(Groups::of(self.expected)).map(|(w, groups)| {
             let name = |place| {
@@ -351,22 +337,14 @@ impl Job<'_> {
                 counterfeits: written.get(2).map(counterfeits),
             }
         });
-        let mut notes: Vec<String> = NOTES.iter().map(|n| (*n).to_owned()).collect();
-        if anatomized.is_some() {
-            notes.extend(ANATOMIZED.iter().map(|n| (*n).to_owned()));
-        }
-        if written.len() > 2 {
-            notes.push(COUNTERFEIT.to_owned());
-        }
+        let mut notes = required_notes(anatomized.as_ref());
         if self.extract.table.past.is_some() {
             notes.push(AGAIN.to_owned());
         }
         notes.extend(exact_ends(policy));
+        notes.extend(whole_files(policy));
         let person = policy.attributes.iter().any(|a| a.person);
-        let seeded = self
-            .options
-            .seed
-            .map(|_| "made with a given seed: for testing, not for publication".to_owned());
+        let seeded = self.options.seed.map(|_| SEEDED.to_owned());
         Manifest {
             version: manifest::VERSION,
             made_by: format!("scumble {}", env!("CARGO_PKG_VERSION")),
@@ -377,7 +355,7 @@ impl Job<'_> {
             shape: Some(manifest::shape_name(self.made.release.shape)),
             anatomized,
             columns: manifest::column_notes(policy, self.extract, &self.made.release),
-            missing: "a missing value is a value of its own; missing cells are empty".into(),
+            missing: MISSING.into(),
             privacy_unit: if person { "person" } else { "row" }.into(),
             algorithm: Method {
                 name: policy.algorithm.name.into(),
@@ -419,6 +397,79 @@ impl Job<'_> {
     }
 }
 
+/// Name and path of a data file.
+fn file(folder: &Path, stem: &str, format: &Format) -> (String, PathBuf) {
+    let name = format!("{stem}.{}", format.endings[0]);
+    let path = folder.join(&name);
+    (name, path)
+}
+
+/// Puts records into a shuffle: their classes, their rows, and each cell behind its length.
+fn pack(
+    classes: &[u32],
+    rows: &[u32],
+    records: &Columns,
+    shuffle: &mut Shuffle,
+) -> Result<(), Failures> {
+    let mut bytes = Vec::new();
+    for (record, (class, row)) in classes.iter().zip(rows).enumerate() {
+        bytes.clear();
+        bytes.extend_from_slice(&class.to_le_bytes());
+        bytes.extend_from_slice(&row.to_le_bytes());
+        for column in &records.columns {
+            let text = column.values.get(column.codes[record]).as_bytes();
+            let length = u32::try_from(text.len())
+                .map_err(|_| Failure::data("record-too-long", "a cell has more than 4 GB"))?;
+            bytes.extend_from_slice(&length.to_le_bytes());
+            bytes.extend_from_slice(text);
+        }
+        shuffle.put(&bytes)?;
+    }
+    Ok(())
+}
+
+/// Records that come out of a shuffle: their classes, their rows, and the columns that pass through.
+fn unpack(records: &[&[u8]], plain: &[Column]) -> Result<(Vec<u32>, Vec<u32>, Columns), Failures> {
+    let empty = |c: &Column| Column {
+        name: c.name.clone(),
+        values: Dictionary::new(),
+        codes: Vec::new(),
+        arrow: c.arrow.clone(),
+    };
+    let mut columns: Vec<Column> = plain.iter().map(empty).collect();
+    let (mut classes, mut rows) = (Vec::new(), Vec::new());
+    let mut unpack = |mut record: &[u8]| -> Option<()> {
+        classes.push(number(&mut record)?);
+        rows.push(number(&mut record)?);
+        for column in &mut columns {
+            let length = number(&mut record)? as usize;
+            let (text, rest) = record.split_at_checked(length)?;
+            column.codes.push(column.values.intern_bytes(text).ok()?);
+            record = rest;
+        }
+        record.is_empty().then_some(())
+    };
+    for record in records {
+        unpack(record).ok_or_else(|| wrong("records that were shuffled on the disk"))?;
+    }
+    let columns = Columns {
+        rows: records.len(),
+        columns,
+        bytes: 0,
+        dialect: None,
+        sha256: None,
+        weights: None,
+    };
+    Ok((classes, rows, columns))
+}
+
+/// The number at the beginning of some bytes, which are cut off.
+fn number(bytes: &mut &[u8]) -> Option<u32> {
+    let (number, rest) = bytes.split_first_chunk::<4>()?;
+    *bytes = rest;
+    Some(u32::from_le_bytes(*number))
+}
+
 /// Adds what is counted and not published, which the files cannot tell: it belongs to the class of
 /// the same region.
 fn complete(read: &mut Release, expected: &Release) {
@@ -445,6 +496,22 @@ fn write_all(folder: &Path, files: &[(String, String)]) -> Result<(), Failures> 
     })
 }
 
+/// How missing values are published.
+pub(super) const MISSING: &str = "a missing value is a value of its own; missing cells are empty";
+
+/// What is said of a release that was made with a given seed.
+pub(super) const SEEDED: &str = "made with a given seed: for testing, not for publication";
+
+/// The notes that a release of such tables is never without.
+pub(super) fn required_notes(anatomized: Option<&Anatomized>) -> Vec<String> {
+    let mut notes = NOTES.to_vec();
+    if let Some(a) = anatomized {
+        notes.extend(ANATOMIZED);
+        notes.extend(a.counterfeits.as_ref().map(|_| COUNTERFEIT));
+    }
+    notes.into_iter().map(str::to_owned).collect()
+}
+
 /// What every recipient should bear in mind; no release is without it.
 const NOTES: &[&str] = &[
     "The models judge this release alone: earlier or later releases about the same people may reveal more together.",
@@ -465,6 +532,22 @@ const AGAIN: &str = "Made with regard to earlier releases about the same people.
 /// And what the recipient of one with counterfeits should.
 const COUNTERFEIT: &str = "Counterfeits: a third file says how many of the sensitive values of a group stand for nobody; which of them do is \
      not published. A group has as many records as values less its counterfeits.";
+
+/// Says which taxonomy files somebody needs besides the register to check a model.
+fn whole_files(policy: &Policy) -> Option<String> {
+    let names: Vec<&str> = policy
+        .quasi()
+        .map(|a| a.name.as_str())
+        .filter(|name| manifest::placed_by_register(policy, name))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Models that count the people of a register place them by the publisher's whole taxonomy file of `{}`, of \
+             which only the published part is here: checking them takes the register and that file",
+            names.join("`, `")
+        )
+    })
+}
 
 /// What the recipient, and the publisher, should know where ranges end at values of the data.
 pub(crate) fn exact_ends(policy: &Policy) -> Option<String> {

@@ -1,4 +1,5 @@
-//! Reading of Parquet and Arrow IPC, every cell as text.
+//! Columns from Arrow arrays, every cell as text: what Parquet and Arrow files, tables in memory,
+//! databases and engines have in common.
 //!
 //! Text, because taxonomies and policies speak of texts: `39`, `2020-02-29`, `true`. A null is the
 //! empty text, as in CSV, so that the same table gives the same codes in every format. An instant
@@ -9,134 +10,33 @@
 //! Formatting is slow and values repeat, so cells are never formatted one by one where it can be
 //! helped: strings are asked for as dictionaries, numbers and dates are packed into dictionaries
 //! batch by batch, and only the distinct values become text.
-//!
-//! Threads share the work by columns, not by row groups: each column is then encoded by one thread
-//! from top to bottom and nothing has to be merged. Parquet is made for it; every thread decodes
-//! only the pages of its own column. An IPC file is read by one thread, which is little more than
-//! copying, and the batches are handed to all.
 
-use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, StringArray, StringViewArray};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
-};
+use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use rayon::prelude::*;
 use scumble::failure::{Failure, Failures};
 use sha2::{Digest, Sha256};
 
 use crate::table::columns::{
-    Column, Columns, Progress, ReadOptions, check_names, each, hex, open, select, threads,
-    unreadable,
+    Column, Columns, Progress, ReadOptions, check_names, hex, open, select, threads, unreadable,
 };
 use crate::table::dictionary::Dictionary;
 use crate::table::guard::{Meter, Panicked, guarded};
 
-mod ipc;
+pub(crate) mod ipc;
 
 /// Rows decoded at a time, at most.
 const BATCH: usize = 1 << 16;
-/// Bytes that a batch of a column should have, at most.
-const BATCH_BYTES: u64 = 1 << 24;
 /// What `seen` holds for a value that has no code yet.
 const NO_CODE: u32 = u32::MAX;
-
-/// The names of the columns of a Parquet file.
-pub(crate) fn parquet_header(path: &Path) -> Result<Vec<String>, Failures> {
-    check_names(path, names(metadata(path)?.schema()))
-}
-
-/// The names of the columns of an IPC file or stream.
-pub(crate) fn ipc_header(path: &Path) -> Result<Vec<String>, Failures> {
-    check_names(path, names(&Batches::open(path, None)?.schema()))
-}
-
-/// Reads the wanted columns of a Parquet file.
-pub(crate) fn read_parquet(
-    path: &Path,
-    options: &ReadOptions,
-    wanted: Option<&[String]>,
-    progress: Progress<'_>,
-) -> Result<Columns, Failures> {
-    let plain = metadata(path)?;
-    let chosen = choose(path, plain.schema(), wanted)?;
-    let bytes = size(path)?;
-    let rows = plain.metadata().file_metadata().num_rows().max(0) as u64;
-    let cells = rows.saturating_mul(chosen.len() as u64).max(1);
-    let meter = Meter::new(bytes)?;
-    chosen.iter().try_for_each(|&column| {
-        meter.claim(path, 4 * u128::from(rows) + stated_bytes(&plain, column))
-    })?;
-    let meter = Arc::new(Meter::new(bytes)?);
-    let packed = guarded(|| as_dictionaries(&plain)).map_err(|p| panicked(path, "Parquet", p))?;
-    let (done, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
-    let tell = |rows: usize| {
-        let done = done.fetch_add(rows as u64, Ordering::Relaxed) + rows as u64;
-        let done = u128::from(bytes) * u128::from(done) / u128::from(cells);
-        progress.step(done as u64, bytes).inspect_err(|_| stopped.store(true, Ordering::Relaxed))
-    };
-    let (columns, sha256) = hashing(path, options, &stopped, || {
-        each(threads(options), chosen, |column| {
-            let read = || parquet_column(path, &plain, &packed, column, &meter, &tell);
-            guarded(read).unwrap_or_else(|p| Err(panicked(path, "Parquet", p)))
-        })
-    });
-    let columns = Failures::all(columns)?;
-    Ok(Columns {
-        rows: rows as usize,
-        columns,
-        bytes,
-        dialect: None,
-        sha256: sha256.transpose()?,
-        weights: None,
-    })
-}
-
-/// Reads the wanted columns of an IPC file or stream.
-pub(crate) fn read_ipc(
-    path: &Path,
-    options: &ReadOptions,
-    wanted: Option<&[String]>,
-    progress: Progress<'_>,
-) -> Result<Columns, Failures> {
-    let schema = Batches::open(path, None)?.schema();
-    let chosen = choose(path, &schema, wanted)?;
-    let bytes = size(path)?;
-    let mut batches = Batches::open(path, Some(chosen.clone()))?;
-    let threads = threads(options).min(chosen.len()).max(1);
-    let meter = Arc::new(Meter::new(bytes)?);
-    let stopped = AtomicBool::new(false);
-    let next = || {
-        let batch = guarded(|| batches.next()).map_err(|p| panicked(path, "Arrow", p))?;
-        let Some(batch) = batch else { return Ok(None) };
-        let batch = batch.map_err(|e| broken(path, "Arrow", &e))?;
-        let position = batches.position().min(bytes);
-        let told = progress.step(position, bytes);
-        told.inspect_err(|_| stopped.store(true, Ordering::Relaxed))?;
-        Ok(Some((batch.num_rows(), batch.columns().to_vec())))
-    };
-    let fault = |column: usize, fault: Fault| match fault {
-        Fault::Unwritable => unwritable(path, schema.field(chosen[column]).name()),
-        Fault::TooLarge => meter.too_large(path),
-        Fault::Panicked(p) => panicked(path, "Arrow", p),
-    };
-    let (read, sha256) =
-        hashing(path, options, &stopped, || distribute(chosen.len(), threads, &meter, next, fault));
-    let (rows, coders) = read?;
-    let columns =
-        chosen.iter().zip(coders).map(|(&i, coder)| coder.column(schema.field(i))).collect();
-    Ok(Columns { rows, columns, bytes, dialect: None, sha256: sha256.transpose()?, weights: None })
-}
 
 /// The names of the columns of a table in memory.
 pub(crate) fn memory_header(name: &str, schema: &SchemaRef) -> Result<Vec<String>, Failures> {
@@ -183,16 +83,16 @@ fn slices(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> + '_ {
     (0..rows).step_by(BATCH).map(move |from| batch.slice(from, BATCH.min(rows - from)))
 }
 
-fn names(schema: &SchemaRef) -> Vec<String> {
+pub(crate) fn names(schema: &SchemaRef) -> Vec<String> {
     schema.fields().iter().map(|field| field.name().clone()).collect()
 }
 
-fn size(path: &Path) -> Result<u64, Failures> {
+pub(crate) fn size(path: &Path) -> Result<u64, Failures> {
     Ok(path.metadata().map_err(|e| unreadable(path, &e))?.len())
 }
 
 /// The wanted columns, which must have names and be flat.
-fn choose(
+pub(crate) fn choose(
     path: &Path,
     schema: &SchemaRef,
     wanted: Option<&[String]>,
@@ -224,7 +124,7 @@ fn kind(nested: &DataType) -> &'static str {
 }
 
 /// Does `work` and meanwhile, if asked, computes the file's hash, until the work was stopped.
-fn hashing<T>(
+pub(crate) fn hashing<T>(
     path: &Path,
     options: &ReadOptions,
     stopped: &AtomicBool,
@@ -255,134 +155,8 @@ pub(crate) fn sha256(path: &Path, go_on: &(dyn Fn() -> bool + Sync)) -> Result<S
     }
 }
 
-fn metadata(path: &Path) -> Result<ArrowReaderMetadata, Failures> {
-    let file = open(path)?;
-    guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))
-        .map_err(|p| panicked(path, "Parquet", p))?
-        .map_err(|e| broken(path, "Parquet", &e))
-}
-
-/// How large the file says that a column is before it was compressed.
-fn stated_bytes(file: &ArrowReaderMetadata, column: usize) -> u128 {
-    let parquet = file.parquet_schema();
-    let leaves: Vec<usize> = (0..parquet.num_columns())
-        .filter(|&leaf| parquet.get_column_root_idx(leaf) == column)
-        .collect();
-    let chunks = file
-        .metadata()
-        .row_groups()
-        .iter()
-        .flat_map(|group| leaves.iter().filter_map(|&l| group.columns().get(l)));
-    chunks.map(|chunk| chunk.uncompressed_size().max(0) as u128).sum()
-}
-
-/// The same file with its strings read as dictionaries, which most writers have stored as such.
-fn as_dictionaries(plain: &ArrowReaderMetadata) -> ArrowReaderMetadata {
-    let packed = DataType::Dictionary(DataType::Int32.into(), DataType::Utf8.into());
-    let fields = plain.schema().fields().iter().map(|field| match field.data_type() {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            Arc::new(field.as_ref().clone().with_data_type(packed.clone()))
-        }
-        _ => field.clone(),
-    });
-    let schema =
-        Schema::new_with_metadata(fields.collect::<Vec<_>>(), plain.schema().metadata().clone());
-    let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
-    ArrowReaderMetadata::try_new(plain.metadata().clone(), options)
-        .unwrap_or_else(|_| plain.clone())
-}
-
-/// Reads one column. Every call opens the file anew: two handles that were cloned share their
-/// position, and would disturb each other.
-fn parquet_column(
-    path: &Path,
-    plain: &ArrowReaderMetadata,
-    packed: &ArrowReaderMetadata,
-    column: usize,
-    meter: &Arc<Meter>,
-    done: &impl Fn(usize) -> Result<(), Failure>,
-) -> Result<Column, Failures> {
-    let mask = ProjectionMask::roots(plain.parquet_schema(), [column]);
-    // Rows of long texts come few at a time.
-    let rows = plain.metadata().file_metadata().num_rows().max(1) as u128;
-    let row = u64::try_from(stated_bytes(plain, column) / rows).unwrap_or(u64::MAX).max(1);
-    let batch = usize::try_from(BATCH_BYTES / row).unwrap_or(BATCH).clamp(1, BATCH);
-    let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(open(path)?, packed.clone())
-        .with_projection(mask)
-        .with_batch_size(batch)
-        .build()
-        .map_err(|e| broken(path, "Parquet", &e))?;
-    let mut coder = Coder::new(meter);
-    for batch in reader {
-        let batch = batch.map_err(|e| broken(path, "Parquet", &e))?;
-        let field = plain.schema().field(column);
-        coder.add(batch.column(0)).map_err(|e| match e {
-            ArrowError::MemoryError(_) => meter.too_large(path),
-            _ => unwritable(path, field.name()),
-        })?;
-        done(batch.num_rows())?;
-    }
-    Ok(coder.column(plain.schema().field(column)))
-}
-
-/// An IPC file, or a stream without the magic of a file.
-enum Batches {
-    File(FileReader<BufReader<File>>),
-    Stream(StreamReader<BufReader<File>>),
-}
-
-impl Batches {
-    fn open(path: &Path, columns: Option<Vec<usize>>) -> Result<Batches, Failures> {
-        let mut file = open(path)?;
-        let mut magic = Vec::new();
-        file.by_ref().take(8).read_to_end(&mut magic).map_err(|e| unreadable(path, &e))?;
-        file.rewind().map_err(|e| unreadable(path, &e))?;
-        let size = size(path)?;
-        ipc::check(path, size, columns.as_ref().map_or(1, Vec::len), &Meter::new(size)?)?;
-        let file = BufReader::with_capacity(1 << 18, file);
-        match magic.as_slice() {
-            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
-                guarded(|| FileReader::try_new(file, columns).map(Batches::File))
-            }
-            // The reader would allocate whatever length stands here, so garbage must not get so
-            // far.
-            [0xff, 0xff, 0xff, 0xff, length @ ..] if le(length) < size => {
-                guarded(|| StreamReader::try_new(file, columns).map(Batches::Stream))
-            }
-            _ => {
-                Ok(Err(ArrowError::IpcError("it is neither an IPC file nor an IPC stream".into())))
-            }
-        }
-        .map_err(|p| panicked(path, "Arrow", p))?
-        .map_err(|e| broken(path, "Arrow", &e))
-    }
-
-    fn schema(&self) -> SchemaRef {
-        match self {
-            Batches::File(reader) => reader.schema(),
-            Batches::Stream(reader) => reader.schema(),
-        }
-    }
-
-    fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
-        match self {
-            Batches::File(reader) => reader.next(),
-            Batches::Stream(reader) => reader.next(),
-        }
-    }
-
-    /// Where in the file we are.
-    fn position(&self) -> u64 {
-        let mut file = match self {
-            Batches::File(reader) => reader.get_ref().get_ref(),
-            Batches::Stream(reader) => reader.get_ref().get_ref(),
-        };
-        file.stream_position().unwrap_or(0)
-    }
-}
-
 /// A number of which the lowest byte comes first.
-fn le(bytes: &[u8]) -> u64 {
+pub(crate) fn le(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
@@ -546,7 +320,7 @@ pub(crate) struct Coder {
 }
 
 impl Coder {
-    fn new(meter: &Arc<Meter>) -> Coder {
+    pub fn new(meter: &Arc<Meter>) -> Coder {
         Coder {
             meter: meter.clone(),
             values: Dictionary::default(),
@@ -562,7 +336,7 @@ impl Coder {
     }
 
     /// Encodes some rows. The error is a [`ArrowError::MemoryError`] if the limit is reached.
-    fn add(&mut self, array: &ArrayRef) -> Result<(), ArrowError> {
+    pub fn add(&mut self, array: &ArrayRef) -> Result<(), ArrowError> {
         if !self.meter.take(4 * array.len() as u64) {
             return Err(ArrowError::MemoryError(String::new()));
         }
@@ -671,7 +445,7 @@ impl Texts<'_> {
     }
 }
 
-fn broken(path: &Path, format: &str, error: &dyn std::error::Error) -> Failures {
+pub(crate) fn broken(path: &Path, format: &str, error: &dyn std::error::Error) -> Failures {
     let problem = Failure::data(
         "damaged-file",
         format!("`{}` cannot be read as {format}: {error}", path.display()),
@@ -680,7 +454,7 @@ fn broken(path: &Path, format: &str, error: &dyn std::error::Error) -> Failures 
 }
 
 /// The library that decodes the format panicked. What it said may hold data.
-fn panicked(path: &Path, format: &str, _: Panicked) -> Failures {
+pub(crate) fn panicked(path: &Path, format: &str, _: Panicked) -> Failures {
     Failure::data(
         "damaged-file",
         format!("`{}` cannot be read as {format}: its parts contradict each other", path.display()),
@@ -690,7 +464,7 @@ fn panicked(path: &Path, format: &str, _: Panicked) -> Failures {
 }
 
 /// Says nothing of the value, which is a person's.
-fn unwritable(path: &Path, column: &str) -> Failures {
+pub(crate) fn unwritable(path: &Path, column: &str) -> Failures {
     let message = format!(
         "column `{column}` of `{}` has a value that cannot be written as text",
         path.display()

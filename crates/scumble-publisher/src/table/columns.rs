@@ -1,8 +1,8 @@
 //! A table as it comes from a file: every column is a dictionary of its distinct texts and one code
 //! per row.
 //!
-//! This is where a source is recognised (CSV, Parquet, Arrow, or a directory of one of these) and
-//! where the work of several threads becomes one table. Threads must not share a dictionary,
+//! This is where a file or a directory of files of one format (`table/format.rs`) is read and where
+//! the work of several threads becomes one table. Threads must not share a dictionary,
 //! because they would spend their time waiting for its lock. So every worker encodes the parts it
 //! happens to get with dictionaries of its own, and at the end `merge` numbers the values anew in
 //! the order of their first appearance in the file. The result is therefore the same for every
@@ -15,7 +15,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -24,9 +23,10 @@ use scumble::catalogue::did_you_mean_column;
 use scumble::failure::{Failure, Failures};
 use sha2::{Digest, Sha256};
 
+use crate::table::arrow;
 pub use crate::table::arrow::Gathered;
 use crate::table::dictionary::Dictionary;
-use crate::{table::arrow, table::csv};
+use crate::table::format::{self, Format};
 
 /// A table read from a file or a directory.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,7 +103,7 @@ pub fn header(path: &Path, options: &ReadOptions) -> Result<Vec<String>, Failure
     if path.is_dir() {
         Ok(Directory::open(path, options)?.names)
     } else {
-        Kind::of(path)?.header(path, options)
+        (format::of_file(path)?.reader.header)(path, options)
     }
 }
 
@@ -118,8 +118,27 @@ pub fn read(
     if path.is_dir() {
         Directory::open(path, options)?.read(options, wanted, progress)
     } else {
-        Kind::of(path)?.read(path, options, wanted, progress)
+        (format::of_file(path)?.reader.read)(path, options, wanted, progress)
     }
+}
+
+/// Which columns to read of those that a header names; or why none should be read.
+pub type Choose<'a> = &'a dyn Fn(&[String]) -> Result<Vec<String>, Failures>;
+
+/// Reads the columns that are chosen once the header is known. A CSV file is opened once for that.
+pub fn read_chosen(
+    path: &Path,
+    options: &ReadOptions,
+    choose: Choose<'_>,
+    progress: Progress<'_>,
+) -> Result<Columns, Failures> {
+    if !path.is_dir()
+        && let Some(read) = format::of_file(path)?.reader.read_chosen
+    {
+        return read(path, options, choose, progress);
+    }
+    let wanted = choose(&header(path, options)?)?;
+    read(path, options, Some(&wanted), progress)
 }
 
 /// SHA-256 of a file in hexadecimal, as reading it would say; as long as `go_on` says so.
@@ -142,68 +161,15 @@ pub fn file_hashes(path: &Path) -> Result<Vec<String>, Failures> {
     all.iter().map(|file| arrow::sha256(file, &|| true)).collect()
 }
 
-/// How the CSV of a local file is written; nothing if it is of another format.
+/// How the text of a local file is written; nothing if its format is not text.
 pub fn dialect(path: &Path, options: &ReadOptions) -> Result<Option<Dialect>, Failures> {
-    Ok(if Kind::of(path)? == Kind::Csv { Some(csv::dialect(path, options)?) } else { None })
+    format::of_file(path)?.reader.dialect.map(|dialect| dialect(path, options)).transpose()
 }
 
-/// The formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Csv,
-    Parquet,
-    Arrow,
-}
-
-impl Kind {
-    /// The extension decides; without a known one the first bytes do. What is no regular file is
-    /// taken for CSV without looking, because looking at a pipe would eat its beginning.
-    fn of(path: &Path) -> Result<Kind, Failures> {
-        let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-        match extension.as_deref() {
-            Some("csv" | "tsv" | "txt") => return Ok(Kind::Csv),
-            Some("parquet") => return Ok(Kind::Parquet),
-            Some("arrow" | "feather" | "ipc") => return Ok(Kind::Arrow),
-            _ => (),
-        }
-        let mut magic = Vec::new();
-        if path.metadata().map_err(|e| unreadable(path, &e))?.is_file() {
-            open(path)?.take(6).read_to_end(&mut magic).map_err(|e| unreadable(path, &e))?;
-        }
-        Ok(match magic.as_slice() {
-            b"ARROW1" => Kind::Arrow,
-            [b'P', b'A', b'R', b'1', ..] => Kind::Parquet,
-            _ => Kind::Csv,
-        })
-    }
-
-    fn header(self, path: &Path, options: &ReadOptions) -> Result<Vec<String>, Failures> {
-        match self {
-            Kind::Csv => csv::header(path, options),
-            Kind::Parquet => arrow::parquet_header(path),
-            Kind::Arrow => arrow::ipc_header(path),
-        }
-    }
-
-    fn read(
-        self,
-        path: &Path,
-        options: &ReadOptions,
-        wanted: Option<&[String]>,
-        progress: Progress<'_>,
-    ) -> Result<Columns, Failures> {
-        match self {
-            Kind::Csv => csv::read(path, options, wanted, progress),
-            Kind::Parquet => arrow::read_parquet(path, options, wanted, progress),
-            Kind::Arrow => arrow::read_ipc(path, options, wanted, progress),
-        }
-    }
-}
-
-/// Files of one kind with the same columns.
+/// Files of one format with the same columns.
 struct Directory {
     path: PathBuf,
-    kind: Kind,
+    format: &'static Format,
     files: Vec<PathBuf>,
     names: Vec<String>,
     bytes: u64,
@@ -217,15 +183,15 @@ impl Directory {
         let Some(first) = files.first() else {
             let problem =
                 Failure::data("no-files", format!("directory `{}` has no files", path.display()));
-            return Err(problem
-                .hint("give a CSV, Parquet or Arrow file, or a directory of them")
-                .into());
+            let hint = format!("give a {} file, or a directory of them", format::titles());
+            return Err(problem.hint(hint).into());
         };
-        let kind = Kind::of(first)?;
-        let names = kind.header(first, options)?;
+        let format = format::of_file(first)?;
+        let header = format.reader.header;
+        let names = header(first, options)?;
         let mut problems = Failures::default();
         for file in &files[1..] {
-            if Kind::of(file)? != kind {
+            if format::of_file(file)? != format {
                 let message = format!(
                     "`{}` is not of the same kind as `{}`",
                     file.display(),
@@ -235,7 +201,7 @@ impl Directory {
                     Failure::data("different-files", message)
                         .hint("keep files of one format in a directory"),
                 );
-            } else if kind.header(file, options)? != names {
+            } else if header(file, options)? != names {
                 let message = format!(
                     "`{}` does not have the columns of `{}`",
                     file.display(),
@@ -248,7 +214,7 @@ impl Directory {
             }
         }
         let bytes = files.iter().filter_map(|file| file.metadata().ok()).map(|m| m.len()).sum();
-        problems.or(Directory { path: path.to_path_buf(), kind, files, names, bytes })
+        problems.or(Directory { path: path.to_path_buf(), format, files, names, bytes })
     }
 
     fn read(
@@ -260,7 +226,7 @@ impl Directory {
         let (mut done, mut encoders, mut sum, mut frame) = (0, Vec::new(), Sha256::new(), None);
         for (order, path) in self.files.iter().enumerate() {
             let before = done;
-            let mut part = self.kind.read(path, options, wanted, &|here, _| {
+            let mut part = (self.format.reader.read)(path, options, wanted, &|here, _| {
                 progress.at(before + here, self.bytes.max(before))
             })?;
             done += part.bytes;
@@ -589,6 +555,8 @@ pub(crate) fn check_names(path: &Path, names: Vec<String>) -> Result<Vec<String>
 
 /// Opens a file for reading.
 pub(crate) fn open(path: &Path) -> Result<File, Failures> {
+    #[cfg(test)]
+    opened::count(path);
     File::open(path).map_err(|e| unreadable(path, &e))
 }
 
@@ -611,4 +579,23 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Failures {
 /// Bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Counts how often files are opened, for tests.
+#[cfg(test)]
+pub(crate) mod opened {
+    use std::collections::HashMap;
+    use std::path::{Path, PathBuf};
+    use std::sync::{LazyLock, Mutex};
+
+    static OPENED: LazyLock<Mutex<HashMap<PathBuf, usize>>> = LazyLock::new(Mutex::default);
+
+    pub fn count(path: &Path) {
+        *OPENED.lock().expect("no test panics here").entry(path.to_path_buf()).or_default() += 1;
+    }
+
+    /// How often a file was opened so far.
+    pub fn times(path: &Path) -> usize {
+        OPENED.lock().expect("no test panics here").get(path).copied().unwrap_or_default()
+    }
 }

@@ -2,7 +2,7 @@
 //! need not know which.
 
 use crate::publish::engine::without_engine;
-use crate::table::columns::{self, Columns, Progress, ReadOptions};
+use crate::table::columns::{self, Choose, Columns, Progress, ReadOptions};
 use crate::table::memory::Tables;
 use crate::{table::postgres, table::sqlite};
 use scumble::catalogue::did_you_mean;
@@ -40,6 +40,27 @@ pub fn read(
         }
         Source::Sqlite { file, rows } => sqlite::read(file, rows, options, wanted, progress),
         Source::Memory(name) => tables.read(name, options, wanted, progress),
+    }
+}
+
+/// Reads the columns that are chosen once the header is known.
+pub fn read_chosen(
+    tables: &Tables,
+    source: &Source,
+    options: &ReadOptions,
+    choose: Choose<'_>,
+    progress: Progress<'_>,
+) -> Result<Columns, Failures> {
+    match source {
+        Source::File(path) => columns::read_chosen(path, options, choose, progress),
+        Source::Postgres { address, rows } => {
+            postgres::read_chosen(address, rows, options, choose, progress)
+        }
+        Source::Sqlite { file, rows } => sqlite::read_chosen(file, rows, choose, progress),
+        Source::Memory(name) => {
+            let wanted = choose(&tables.header(name)?)?;
+            tables.read(name, options, Some(&wanted), progress)
+        }
     }
 }
 

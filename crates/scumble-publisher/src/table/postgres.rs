@@ -12,7 +12,9 @@
 mod binary;
 
 use crate::table::arrow::{Coder, distribute};
-use crate::table::columns::{Column, Columns, Progress, ReadOptions, check_names, select, threads};
+use crate::table::columns::{
+    Choose, Column, Columns, Progress, ReadOptions, check_names, select, threads,
+};
 use crate::table::guard::Meter;
 use crate::table::load::Table;
 use crate::table::origin::no_table;
@@ -69,6 +71,11 @@ pub(crate) fn connect(address: &str, what: &str) -> Result<(Client, String), Fai
         .hint("is the server running, may you connect, and is `PGPASSWORD` or a password file set?")
     })?;
     Ok((client, name))
+}
+
+/// An address without anything secret.
+pub(crate) fn without_secrets(address: &str) -> String {
+    address.parse().map_or_else(|_| "postgres://…".to_owned(), |config| shown(&config))
 }
 
 /// The address without anything secret.
@@ -165,6 +172,22 @@ pub(crate) fn read(
     let mut view = view(&mut client, &server)?;
     let relation = Relation::find(&mut view, rows, &server)?;
     relation.read(&mut view, options, wanted, progress)
+}
+
+/// Reads the columns that are chosen once the header is known, of one state of the database.
+pub(crate) fn read_chosen(
+    address: &str,
+    rows: &Rows,
+    options: &ReadOptions,
+    choose: Choose<'_>,
+    progress: Progress<'_>,
+) -> Result<Columns, Failures> {
+    let (mut client, server) = connect(address, "database")?;
+    let mut view = view(&mut client, &server)?;
+    let relation = Relation::find(&mut view, rows, &server)?;
+    let names = relation.fields.iter().map(|f| f.name.clone()).collect();
+    let wanted = choose(&check_names(Path::new(&relation.name), names)?)?;
+    relation.read(&mut view, options, Some(&wanted), progress)
 }
 
 /// One state of the database, in which nothing can be changed.

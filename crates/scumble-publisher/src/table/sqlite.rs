@@ -6,7 +6,7 @@
 //! compared before it is committed.
 
 use crate::table::columns::{
-    Column, Columns, Progress, ReadOptions, check_names, select, unreadable,
+    Choose, Column, Columns, Progress, ReadOptions, check_names, select, unreadable,
 };
 use crate::table::dictionary::Dictionary;
 use crate::table::load::{Table, exists};
@@ -36,10 +36,33 @@ pub(crate) fn read(
     wanted: Option<&[String]>,
     progress: Progress<'_>,
 ) -> Result<Columns, Failures> {
+    read_by(file, rows, &|_| Ok(wanted.map(<[String]>::to_vec)), progress)
+}
+
+/// Reads the columns that are chosen once the header is known.
+pub(crate) fn read_chosen(
+    file: &Path,
+    rows: &Rows,
+    choose: Choose<'_>,
+    progress: Progress<'_>,
+) -> Result<Columns, Failures> {
+    read_by(file, rows, &|names| choose(names).map(Some), progress)
+}
+
+/// Says which columns to read of those that there are; all, if `None`.
+type Pick<'a> = &'a dyn Fn(&[String]) -> Result<Option<Vec<String>>, Failures>;
+
+fn read_by(
+    file: &Path,
+    rows: &Rows,
+    pick: Pick<'_>,
+    progress: Progress<'_>,
+) -> Result<Columns, Failures> {
     let connection = open(file)?;
     // What the names say stays true until the rows are read.
     connection.execute_batch("BEGIN").map_err(|e| trouble(file, &e))?;
     let from = find(&connection, rows, file)?;
+    let wanted = pick(&names(&connection, &from, rows)?)?;
     let about = match rows {
         // Quick, and right unless many rows were deleted; a view has no such thing.
         Rows::Table(_) => {
@@ -50,7 +73,7 @@ pub(crate) fn read(
     let tell =
         |done: u64| progress.step(done, about.map_or(0, |n: i64| done.max(n.unsigned_abs())));
     let bytes = file.metadata().map_err(|e| unreadable(file, &e))?.len();
-    Ok(Columns { bytes, ..read_from(&connection, &from, rows, wanted, &tell)? })
+    Ok(Columns { bytes, ..read_from(&connection, &from, rows, wanted.as_deref(), &tell)? })
 }
 
 fn open(file: &Path) -> Result<Connection, Failures> {

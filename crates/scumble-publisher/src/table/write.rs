@@ -5,14 +5,12 @@
 //! gets a random sample in each, not some of the classes.
 
 use crate::publish::source::{Cell, Extract, Place};
-use crate::table::columns::Columns;
+use crate::table::columns::{Column, Columns};
+pub(crate) use crate::table::format::quoted;
+use crate::table::format::{Batches, Format, Writer};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hashbrown::HashMap;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -20,14 +18,12 @@ use rayon::prelude::*;
 use scumble::class::Run;
 use scumble::failure::{Argument, Failure, Failures, Remedy};
 use scumble::progress::Progress;
-use scumble::release::{Form, Generalized, Member};
-use scumble::table::Attribute;
+use scumble::release::{Form, Member};
 use scumble::taxonomy::Taxonomy;
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -91,20 +87,21 @@ impl<'a> Rows<'a> {
         Rows { extract, form, layout, lines, records }
     }
 
-    /// The rows in pieces of work, in order.
-    fn pieces(&self) -> Vec<&[Line]> {
-        self.lines.chunks(PIECE).collect()
-    }
-
-    /// The form, if its classes show regions.
-    fn generalized(&self) -> Option<&'a Generalized> {
-        if let Form::Generalized(form) = self.form { Some(form) } else { None }
-    }
-
-    /// The attributes that values are written in.
-    fn quasi(&self, i: usize) -> &Attribute {
-        let own = self.generalized().and_then(|form| form.quasi.as_ref());
-        &own.unwrap_or(&self.extract.table.quasi)[i]
+    /// Writes them; `progress` is told the records written. The file is returned so that the caller
+    /// can make it durable while it already does something else.
+    pub fn write(&self, to: Destination<'_>, progress: Progress<'_>) -> Result<File, Failures> {
+        let (extract, form) = (self.extract, self.form);
+        let mut output = Output::begin(to, self.layout, kinds(self.layout, extract, form))?;
+        let encoding = &output.encoding;
+        let texts: Vec<Texts<'_>> = self
+            .layout
+            .par_iter()
+            .map(|cell| texts(extract, form, cell, &extract.plain, encoding))
+            .collect();
+        let total = extract.table.records();
+        let texts: Vec<&Texts<'_>> = texts.iter().collect();
+        output.write(&self.lines, &texts, &mut |done| progress.step(done, total))?;
+        output.finish()
     }
 
     /// The class of every record, `u32::MAX` for those that are not written; nothing where records
@@ -151,13 +148,14 @@ pub fn group_number(index: usize) -> u64 {
 /// only the seed knows: the order of the extract must not decide who goes where.
 fn by_row(extract: &Extract, divided: bool, seed: u64) -> (Vec<u32>, Vec<u32>) {
     let mut first = vec![0u32; extract.table.rows() + 1];
-    for &row in &extract.row_of {
+    let row_of = extract.rows.of_records();
+    for &row in row_of {
         first[row as usize + 1] += 1;
     }
     for i in 1..first.len() {
         first[i] += first[i - 1];
     }
-    let mut order: Vec<u32> = (0..extract.row_of.len() as u32).collect();
+    let mut order: Vec<u32> = (0..row_of.len() as u32).collect();
     if divided {
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     }
@@ -166,7 +164,7 @@ fn by_row(extract: &Extract, divided: bool, seed: u64) -> (Vec<u32>, Vec<u32>) {
     let mut next = first.clone();
     let mut records = vec![0u32; order.len()];
     for record in order {
-        let slot = &mut next[extract.row_of[record as usize] as usize];
+        let slot = &mut next[row_of[record as usize] as usize];
         records[*slot as usize] = record;
         *slot += 1;
     }
@@ -249,68 +247,169 @@ impl<T: AsRef<[u8]>> FromIterator<T> for Labels {
     }
 }
 
-/// Writes a CSV file. `progress` is told the records written. The file is returned so that the
-/// caller can make it durable while it already does something else.
-pub fn csv(
-    path: &Path,
-    rows: &Rows<'_>,
-    delimiter: u8,
-    progress: Progress<'_>,
-) -> Result<File, Failures> {
-    let mut file = File::create(path).map_err(|e| failed(path, &e))?;
-    let layout = rows.layout;
-    let names: Vec<Vec<u8>> = layout.iter().map(|c| escape(&c.name, delimiter)).collect();
-    let mut head = names.join(&delimiter);
-    head.push(b'\n');
-    // A line with nothing in it would be skipped when it is read; the only column shows its empty
-    // cells as quotes.
-    let alone = layout.len() == 1;
-    let escape = |text: &str| {
-        if alone && text.is_empty() { b"\"\"".to_vec() } else { escape(text, delimiter) }
-    };
-    let texts: Vec<Texts<'_>> = layout.par_iter().map(|cell| texts(rows, cell, &escape)).collect();
-    let total = rows.extract.table.records();
-    let mut done = 0;
-    let (send, receive) = sync_channel::<(Vec<u8>, usize, u64)>(BATCH);
-    // Buffers are used again: memory fresh from the system costs as much as filling it.
-    let spare: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
-    let spares = || spare.lock().unwrap_or_else(PoisonError::into_inner);
-    let whole = std::thread::scope(|scope| {
-        let (texts, spares) = (&texts, &spares);
-        scope.spawn(move || {
-            // Pieces are formatted in parallel a few at a time and handed over in order.
-            for batch in rows.pieces().chunks(BATCH) {
-                let formatted: Vec<_> = batch
-                    .par_iter()
-                    .map(|lines| {
-                        let buffer = spares().pop().unwrap_or_default();
-                        format_piece(lines, texts, delimiter, buffer)
-                    })
-                    .collect();
-                for buffer in formatted {
-                    if send.send(buffer).is_err() {
-                        return;
+/// Where a data file goes, and how it is written.
+#[derive(Clone, Copy)]
+pub struct Destination<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Its format, which has a writer.
+    pub format: &'static Format,
+    /// What separates the cells of a format that is text.
+    pub delimiter: u8,
+}
+
+/// A file that is being written.
+struct Output<'a> {
+    path: &'a Path,
+    encoding: Encoding,
+    sink: Sink,
+}
+
+/// How rows become what a format stores.
+enum Encoding {
+    Lines { cell: fn(&str, u8, bool) -> Vec<u8>, delimiter: u8, alone: bool },
+    Batches { kinds: Vec<DataType>, schema: SchemaRef },
+}
+
+/// Takes what is stored, in order.
+enum Sink {
+    Bytes(File),
+    Batches(Box<dyn Batches>),
+}
+
+/// Some rows as they are stored.
+enum Piece {
+    /// The first so many bytes of a buffer.
+    Bytes(Vec<u8>, usize),
+    Batch(RecordBatch),
+}
+
+impl<'a> Output<'a> {
+    /// Begins a file with these columns, whose types are `kinds` where the format has types.
+    fn begin(
+        to: Destination<'a>,
+        layout: &[Cell],
+        kinds: Vec<DataType>,
+    ) -> Result<Output<'a>, Failures> {
+        let Destination { path, format, delimiter } = to;
+        let (encoding, sink) = match &format.writer {
+            Some(Writer::Lines { cell }) => {
+                let names: Vec<Vec<u8>> =
+                    layout.iter().map(|c| cell(&c.name, delimiter, false)).collect();
+                let mut head = names.join(&delimiter);
+                head.push(b'\n');
+                let mut file = File::create(path).map_err(|e| failed(path, &e))?;
+                file.write_all(&head).map_err(|e| failed(path, &e))?;
+                let alone = layout.len() == 1;
+                (Encoding::Lines { cell: *cell, delimiter, alone }, Sink::Bytes(file))
+            }
+            Some(Writer::Batches { begin }) => {
+                let schema = schema(layout, &kinds);
+                let sink = Sink::Batches(begin(path, &schema)?);
+                (Encoding::Batches { kinds, schema }, sink)
+            }
+            None => {
+                let message = format!("the format `{}` is not written", format.name);
+                return Err(Failure::bug("internal", message).into());
+            }
+        };
+        Ok(Output { path, encoding, sink })
+    }
+
+    /// Writes rows. `told` is told how many there are so far, and may end it.
+    fn write(
+        &mut self,
+        lines: &[Line],
+        texts: &[&Texts<'_>],
+        told: &mut dyn FnMut(u64) -> Result<(), Failure>,
+    ) -> Result<(), Failures> {
+        let Output { path, encoding, sink } = self;
+        let (send, receive) = sync_channel::<(Result<Piece, Failures>, u64)>(BATCH);
+        // Buffers are used again: memory fresh from the system costs as much as filling it.
+        let spare: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+        let spares = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut done = 0;
+        std::thread::scope(|scope| {
+            let (encoding, spares) = (&*encoding, &spares);
+            scope.spawn(move || {
+                // Pieces are formatted in parallel a few at a time and handed over in order.
+                let pieces: Vec<&[Line]> = lines.chunks(PIECE).collect();
+                for batch in pieces.chunks(BATCH) {
+                    let formatted: Vec<_> = batch
+                        .par_iter()
+                        .map(|lines| {
+                            let buffer = spares().pop().unwrap_or_default();
+                            (encoding.piece(lines, texts, buffer), lines.len() as u64)
+                        })
+                        .collect();
+                    for piece in formatted {
+                        // Nobody receives after a failure.
+                        if send.send(piece).is_err() {
+                            return;
+                        }
                     }
                 }
-            }
-        });
-        let write = || -> std::io::Result<bool> {
-            file.write_all(&head)?;
-            for (buffer, length, written) in receive {
-                file.write_all(&buffer[..length])?;
-                spares().push(buffer);
-                done += written;
-                if !progress.at(done, total) {
-                    // Whoever formats stops when nobody receives.
-                    return Ok(false);
+            });
+            for (piece, rows) in receive {
+                if let Some(buffer) = sink.take(piece?, path)? {
+                    spares().push(buffer);
                 }
+                done += rows;
+                told(done)?;
             }
-            Ok(true)
-        };
-        write()
-    })
-    .map_err(|e| failed(path, &e))?;
-    if whole { Ok(file) } else { Err(Failure::cancelled().into()) }
+            Ok(())
+        })
+    }
+
+    /// Ends the file.
+    fn finish(self) -> Result<File, Failures> {
+        match self.sink {
+            Sink::Bytes(file) => Ok(file),
+            Sink::Batches(file) => file.finish(),
+        }
+    }
+}
+
+impl Sink {
+    /// Stores a piece, and gives back its buffer.
+    fn take(&mut self, piece: Piece, path: &Path) -> Result<Option<Vec<u8>>, Failures> {
+        match (self, piece) {
+            (Sink::Bytes(file), Piece::Bytes(buffer, length)) => {
+                file.write_all(&buffer[..length]).map_err(|e| failed(path, &e))?;
+                Ok(Some(buffer))
+            }
+            (Sink::Batches(file), Piece::Batch(batch)) => file.write(&batch).map(|()| None),
+            _ => Err(Failure::bug("internal", "a piece of another kind than its file").into()),
+        }
+    }
+}
+
+impl Encoding {
+    /// A text as it is copied into rows.
+    fn label(&self, text: &str) -> Vec<u8> {
+        match self {
+            Encoding::Lines { cell, delimiter, alone } => cell(text, *delimiter, *alone),
+            Encoding::Batches { .. } => text.as_bytes().to_vec(),
+        }
+    }
+
+    /// Rows as they are stored.
+    fn piece(
+        &self,
+        lines: &[Line],
+        texts: &[&Texts<'_>],
+        buffer: Vec<u8>,
+    ) -> Result<Piece, Failures> {
+        match self {
+            Encoding::Lines { delimiter, .. } => {
+                let (buffer, length) = format_piece(lines, texts, *delimiter, buffer);
+                Ok(Piece::Bytes(buffer, length))
+            }
+            Encoding::Batches { kinds, schema } => {
+                piece_batch(lines, texts, kinds, schema).map(Piece::Batch)
+            }
+        }
+    }
 }
 
 /// The problem of a file that could not be written.
@@ -327,65 +426,61 @@ pub fn failed(path: &Path, e: &std::io::Error) -> Failures {
         .into()
 }
 
-fn texts<'a>(rows: &Rows<'a>, cell: &Cell, escape: &dyn Fn(&str) -> Vec<u8>) -> Texts<'a> {
-    let extract = rows.extract;
-    let leaves =
-        |t: &Taxonomy| (0..t.leaves() as u32).map(|code| escape(t.leaf(code))).collect::<Labels>();
-    match cell.place {
-        Place::Quasi(i) => {
-            let taxonomy = &rows.quasi(i).taxonomy;
-            let Some(form) = rows.generalized() else {
-                let codes = Cow::Borrowed(&extract.table.quasi_codes[i][..]);
-                return Texts { labels: leaves(taxonomy), codes, by: By::Row };
-            };
+/// What a column shows; columns that pass through are in `plain`.
+fn texts<'a>(
+    extract: &'a Extract,
+    form: &'a Form,
+    cell: &Cell,
+    plain: &'a [Column],
+    encoding: &Encoding,
+) -> Texts<'a> {
+    let table = &extract.table;
+    let leaves = |t: &Taxonomy| -> Labels {
+        (0..t.leaves() as u32).map(|code| encoding.label(t.leaf(code))).collect()
+    };
+    match (cell.place, form) {
+        (Place::Quasi(i), Form::Generalized(form)) => {
+            let taxonomy = &form.quasi.as_ref().unwrap_or(&table.quasi)[i].taxonomy;
             let (mut labels, mut known) = (Labels::default(), HashMap::<Run, u32>::new());
             let mut code = |run: Run| {
                 *known.entry(run).or_insert_with(|| {
-                    labels.push(&escape(&taxonomy.label(run)));
+                    labels.push(&encoding.label(&taxonomy.label(run)));
                     labels.spans.len() as u32 - 1
                 })
             };
             let codes = form.classes.iter().map(|class| code(class.region[i])).collect();
             Texts { labels, codes, by: By::Class }
         }
-        Place::Sensitive(i) => {
-            let codes = Cow::Borrowed(&extract.table.sensitive_codes[i][..]);
-            Texts { labels: leaves(&extract.table.sensitive[i].taxonomy), codes, by: By::Row }
+        (Place::Quasi(i), Form::Anatomized(_)) => {
+            let codes = Cow::Borrowed(&table.quasi_codes[i][..]);
+            Texts { labels: leaves(&table.quasi[i].taxonomy), codes, by: By::Row }
         }
-        Place::Plain(i) => {
-            let column = &extract.plain[i];
-            let labels = column.values.iter().map(escape).collect();
-            Texts { labels, codes: Cow::Borrowed(&column.codes[..]), by: By::Record }
+        (Place::Sensitive(i), _) => {
+            let codes = Cow::Borrowed(&table.sensitive_codes[i][..]);
+            Texts { labels: leaves(&table.sensitive[i].taxonomy), codes, by: By::Row }
         }
-        Place::Group | Place::Count => {
-            let classes = class_count(rows.form);
+        (Place::Plain(i), _) => passing(&plain[i], encoding),
+        (Place::Group | Place::Count, _) => {
+            let classes = class_count(form);
             let labels = (0..classes).map(|class| group_number(class).to_string()).collect();
             Texts { labels, codes: (0..classes as u32).collect(), by: By::Class }
         }
     }
 }
 
-/// A cell as CSV: quoted where it has to be, by the rules that the reader detects.
-pub(crate) fn quoted(text: &str, delimiter: u8) -> String {
-    let special = |b: u8| b == delimiter || matches!(b, b'"' | b'\n' | b'\r');
-    if !text.bytes().any(special) {
-        return text.to_owned();
-    }
-    format!("\"{}\"", text.replace('"', "\"\""))
+/// What a column shows that passes through.
+fn passing<'a>(column: &'a Column, encoding: &Encoding) -> Texts<'a> {
+    let labels = column.values.iter().map(|text| encoding.label(text)).collect();
+    Texts { labels, codes: Cow::Borrowed(&column.codes[..]), by: By::Record }
 }
 
-/// The same as bytes.
-fn escape(text: &str, delimiter: u8) -> Vec<u8> {
-    quoted(text, delimiter).into_bytes()
-}
-
-/// The rows of a piece as text in the buffer: how many bytes and how many rows.
+/// The rows of a piece as text in the buffer, and how many bytes they have.
 fn format_piece(
     lines: &[Line],
-    texts: &[Texts<'_>],
+    texts: &[&Texts<'_>],
     delimiter: u8,
     mut out: Vec<u8>,
-) -> (Vec<u8>, usize, u64) {
+) -> (Vec<u8>, usize) {
     let longest: usize = texts.iter().map(|t| t.labels.longest + 1).sum();
     let room = lines.len() * longest + STEP;
     if out.len() < room {
@@ -402,60 +497,18 @@ fn format_piece(
             out[at - 1] = b'\n';
         }
     }
-    (out, at, lines.len() as u64)
+    (out, at)
 }
 
-/// Writes a Parquet file. Generalized columns are text; the others keep the type that they had in
-/// the source.
-pub fn parquet(path: &Path, rows: &Rows<'_>, progress: Progress<'_>) -> Result<File, Failures> {
-    let file = File::create(path).map_err(|e| failed(path, &e))?;
-    let refuse = |e| parquet_failed(path, e);
-    let kinds: Vec<DataType> = rows
-        .layout
-        .iter()
-        .map(|cell| kept_type(cell, shows_whole_numbers(rows.form, rows.extract, cell)))
-        .collect();
-    let schema = schema(rows.layout, &kinds);
-    let mut writer =
-        ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(refuse)?;
-    let total = rows.extract.table.records();
-    let mut done = 0;
-    let texts: Vec<Texts<'_>> = rows
-        .layout
-        .par_iter()
-        .map(|cell| texts(rows, cell, &|text| text.as_bytes().to_vec()))
-        .collect();
-    for batch in rows.pieces().chunks(BATCH) {
-        let made: Vec<Result<RecordBatch, Failures>> =
-            batch.par_iter().map(|lines| piece_batch(lines, &texts, &kinds, &schema)).collect();
-        for batch in made {
-            let batch = batch?;
-            writer.write(&batch).map_err(refuse)?;
-            done += batch.num_rows() as u64;
-            progress.step(done, total)?;
-        }
-    }
-    writer.into_inner().map_err(refuse)
+/// The types of the columns of a release, for formats that have types.
+fn kinds(layout: &[Cell], extract: &Extract, form: &Form) -> Vec<DataType> {
+    let kind = |cell| kept_type(cell, shows_whole_numbers(form, extract, cell));
+    layout.iter().map(kind).collect()
 }
 
-fn schema(layout: &[Cell], kinds: &[DataType]) -> Arc<Schema> {
+fn schema(layout: &[Cell], kinds: &[DataType]) -> SchemaRef {
     let field = |(c, kind): (&Cell, &DataType)| Field::new(&c.name, kind.clone(), true);
     Arc::new(Schema::new(layout.iter().zip(kinds).map(field).collect::<Vec<Field>>()))
-}
-
-fn properties() -> WriterProperties {
-    WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
-}
-
-/// The disk's own words, where it was the disk.
-fn parquet_failed(path: &Path, e: ParquetError) -> Failures {
-    match e {
-        ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
-            Ok(e) => failed(path, &e),
-            Err(e) => failed(path, &std::io::Error::other(e)),
-        },
-        e => failed(path, &std::io::Error::other(e)),
-    }
 }
 
 /// Whether a quasi-identifier is shown record by record, in cells that are whole numbers.
@@ -481,9 +534,9 @@ fn kept_type(cell: &Cell, exact: bool) -> DataType {
 
 fn piece_batch(
     lines: &[Line],
-    texts: &[Texts<'_>],
+    texts: &[&Texts<'_>],
     kinds: &[DataType],
-    schema: &Arc<Schema>,
+    schema: &SchemaRef,
 ) -> Result<RecordBatch, Failures> {
     let cell = |text: &Texts<'_>, line: &Line| {
         let shown = text.labels.get(text.code(line));
@@ -496,7 +549,7 @@ fn piece_batch(
 
 /// Columns of texts as the types that they are to have.
 fn batch(
-    schema: &Arc<Schema>,
+    schema: &SchemaRef,
     kinds: &[DataType],
     columns: Vec<Vec<Option<String>>>,
 ) -> Result<RecordBatch, Failures> {
@@ -523,138 +576,57 @@ fn batch(
         .map_err(|e| Failure::bug("internal", format!("internal: {e}")).into())
 }
 
-/// A file whose records come from elsewhere in the order in which they are written.
+/// A file whose records come from elsewhere, some at a time, in the order in which they are written.
 pub struct Stream<'a> {
-    extract: &'a Extract,
-    form: &'a Form,
     layout: &'a [Cell],
-    kinds: Vec<DataType>,
-    schema: Arc<Schema>,
-    path: PathBuf,
-    out: Out,
-}
-
-enum Out {
-    Csv(BufWriter<File>, u8),
-    Parquet(Box<ArrowWriter<File>>),
+    output: Output<'a>,
+    /// What the columns show that do not pass through.
+    fixed: Vec<Option<Texts<'a>>>,
 }
 
 impl<'a> Stream<'a> {
-    /// Begins the file; as CSV if there is a delimiter.
+    /// Begins the file.
     pub fn new(
-        path: &Path,
+        to: Destination<'a>,
         extract: &'a Extract,
         form: &'a Form,
         layout: &'a [Cell],
-        delimiter: Option<u8>,
     ) -> Result<Stream<'a>, Failures> {
-        let file = File::create(path).map_err(|e| failed(path, &e))?;
-        let kinds: Vec<DataType> = layout
-            .iter()
-            .map(|cell| kept_type(cell, shows_whole_numbers(form, extract, cell)))
+        let output = Output::begin(to, layout, kinds(layout, extract, form))?;
+        let fixed = layout
+            .par_iter()
+            .map(|cell| match cell.place {
+                Place::Plain(_) => None,
+                _ => Some(texts(extract, form, cell, &[], &output.encoding)),
+            })
             .collect();
-        let schema = schema(layout, &kinds);
-        let out = match delimiter {
-            Some(delimiter) => {
-                let mut file = BufWriter::with_capacity(1 << 18, file);
-                let names: Vec<Vec<u8>> =
-                    layout.iter().map(|c| escape(&c.name, delimiter)).collect();
-                let head = [names.join(&delimiter), vec![b'\n']].concat();
-                file.write_all(&head).map_err(|e| failed(path, &e))?;
-                Out::Csv(file, delimiter)
-            }
-            None => {
-                let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties()));
-                Out::Parquet(Box::new(writer.map_err(|e| parquet_failed(path, e))?))
-            }
-        };
-        Ok(Stream { extract, form, layout, kinds, schema, path: path.to_path_buf(), out })
+        Ok(Stream { layout, output, fixed })
     }
 
     /// Writes some records: the class and the distinct row of each, and the columns that pass
     /// through.
     pub fn put(&mut self, classes: &[u32], rows: &[u32], plain: &Columns) -> Result<(), Failures> {
-        let (extract, form) = (self.extract, self.form);
-        let columns: Vec<Vec<Option<String>>> = self
-            .layout
-            .par_iter()
-            .map(|cell| texts_of(cell, extract, form, (classes, rows), plain))
+        let all = classes.iter().zip(rows).zip(0..);
+        let lines: Vec<Line> =
+            all.map(|((&class, &row), record)| Line { class, row, record }).collect();
+        let encoding = &self.output.encoding;
+        let shown = |cell: &Cell| match cell.place {
+            Place::Plain(i) => Some(passing(&plain.columns[i], encoding)),
+            _ => None,
+        };
+        let passing: Vec<Option<Texts<'_>>> = self.layout.par_iter().map(shown).collect();
+        let texts: Vec<&Texts<'_>> = self
+            .fixed
+            .iter()
+            .zip(&passing)
+            .filter_map(|(f, p)| f.as_ref().or(p.as_ref()))
             .collect();
-        match &mut self.out {
-            Out::Csv(file, delimiter) => {
-                // A line with nothing in it would be skipped when it is read.
-                let empty: &[u8] = if columns.len() == 1 { b"\"\"" } else { b"" };
-                let mut line = Vec::new();
-                for i in 0..classes.len() {
-                    line.clear();
-                    for column in &columns {
-                        match &column[i] {
-                            Some(text) => line.extend_from_slice(&escape(text, *delimiter)),
-                            None => line.extend_from_slice(empty),
-                        }
-                        line.push(*delimiter);
-                    }
-                    line.pop();
-                    line.push(b'\n');
-                    file.write_all(&line).map_err(|e| failed(&self.path, &e))?;
-                }
-                Ok(())
-            }
-            Out::Parquet(writer) => {
-                let batch = batch(&self.schema, &self.kinds, columns)?;
-                writer.write(&batch).map_err(|e| parquet_failed(&self.path, e))
-            }
-        }
+        self.output.write(&lines, &texts, &mut |_| Ok(()))
     }
 
     /// Ends the file.
     pub fn finish(self) -> Result<File, Failures> {
-        match self.out {
-            Out::Csv(file, _) => file.into_inner().map_err(|e| failed(&self.path, e.error())),
-            Out::Parquet(writer) => writer.into_inner().map_err(|e| parquet_failed(&self.path, e)),
-        }
-    }
-}
-
-/// The cells of a column of a [`Stream`]: of records given by their classes and distinct rows.
-fn texts_of(
-    cell: &Cell,
-    extract: &Extract,
-    form: &Form,
-    (classes, rows): (&[u32], &[u32]),
-    plain: &Columns,
-) -> Vec<Option<String>> {
-    let table = &extract.table;
-    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    let leaves = |taxonomy: &Taxonomy, codes: &[u32]| {
-        rows.iter().map(|&row| text(taxonomy.leaf(codes[row as usize]))).collect()
-    };
-    match (cell.place, form) {
-        (Place::Quasi(i), Form::Generalized(form)) => {
-            let taxonomy = &form.quasi.as_ref().unwrap_or(&table.quasi)[i].taxonomy;
-            // Records of a class stand together.
-            let mut last: Option<(u32, Option<String>)> = None;
-            let mut label = |class: u32| match &last {
-                Some((of, label)) if *of == class => label.clone(),
-                _ => {
-                    let label = text(&taxonomy.label(form.classes[class as usize].region[i]));
-                    last = Some((class, label.clone()));
-                    label
-                }
-            };
-            classes.iter().map(|&class| label(class)).collect()
-        }
-        (Place::Quasi(i), Form::Anatomized(_)) => {
-            leaves(&table.quasi[i].taxonomy, &table.quasi_codes[i])
-        }
-        (Place::Sensitive(i), _) => leaves(&table.sensitive[i].taxonomy, &table.sensitive_codes[i]),
-        (Place::Plain(i), _) => {
-            let column = &plain.columns[i];
-            column.codes.iter().map(|&code| text(column.values.get(code))).collect()
-        }
-        (Place::Group | Place::Count, _) => {
-            classes.iter().map(|&class| Some(group_number(class as usize).to_string())).collect()
-        }
+        self.output.finish()
     }
 }
 
@@ -674,64 +646,40 @@ pub enum Values<'a> {
     Numbers(Vec<u64>),
 }
 
-impl Values<'_> {
-    fn text(&self, line: usize) -> Cow<'_, str> {
-        match self {
-            Values::Leaves(taxonomy, codes) => taxonomy.leaf(codes[line]).into(),
-            Values::Numbers(numbers) => numbers[line].to_string().into(),
-        }
+impl Lines<'_> {
+    /// Writes them.
+    pub fn write(&self, to: Destination<'_>) -> Result<File, Failures> {
+        let kinds = self.layout.iter().map(|cell| kept_type(cell, true)).collect();
+        let mut output = Output::begin(to, self.layout, kinds)?;
+        let texts: Vec<Texts<'_>> =
+            self.columns.iter().map(|values| values.texts(&output.encoding)).collect();
+        let count = texts.first().map_or(0, |t| t.codes.len() as u32);
+        let lines: Vec<Line> = (0..count).map(|record| Line { class: 0, row: 0, record }).collect();
+        let texts: Vec<&Texts<'_>> = texts.iter().collect();
+        output.write(&lines, &texts, &mut |_| Ok(()))?;
+        output.finish()
     }
 }
 
-impl Lines<'_> {
-    fn len(&self) -> usize {
-        self.columns.first().map_or(0, |c| match c {
-            Values::Leaves(_, codes) => codes.len(),
-            Values::Numbers(numbers) => numbers.len(),
-        })
-    }
-
-    /// The lines of each piece.
-    fn pieces(&self) -> Vec<Range<usize>> {
-        (0..self.len()).step_by(PIECE).map(|start| start..(start + PIECE).min(self.len())).collect()
-    }
-
-    /// Writes them as CSV.
-    pub fn csv(&self, path: &Path, delimiter: u8) -> Result<File, Failures> {
-        let join = |cells: Vec<Vec<u8>>| {
-            let mut line = cells.join(&delimiter);
-            line.push(b'\n');
-            line
-        };
-        let line =
-            |i: usize| join(self.columns.iter().map(|c| escape(&c.text(i), delimiter)).collect());
-        let pieces: Vec<Vec<u8>> =
-            self.pieces().into_par_iter().map(|lines| lines.flat_map(line).collect()).collect();
-        let head = join(self.layout.iter().map(|c| escape(&c.name, delimiter)).collect());
-        let write = || {
-            let mut file = File::create(path)?;
-            file.write_all(&head)?;
-            pieces.iter().try_for_each(|piece| file.write_all(piece))?;
-            Ok(file)
-        };
-        write().map_err(|e| failed(path, &e))
-    }
-
-    /// Writes them as Parquet.
-    pub fn parquet(&self, path: &Path) -> Result<File, Failures> {
-        let file = File::create(path).map_err(|e| failed(path, &e))?;
-        let refuse = |e| parquet_failed(path, e);
-        let kinds: Vec<DataType> = self.layout.iter().map(|cell| kept_type(cell, true)).collect();
-        let schema = schema(self.layout, &kinds);
-        let cell = |text: Cow<'_, str>| (!text.is_empty()).then(|| text.into_owned());
-        let mut writer =
-            ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(refuse)?;
-        for lines in self.pieces() {
-            let column = |c: &Values<'_>| lines.clone().map(|i| cell(c.text(i))).collect();
-            writer
-                .write(&batch(&schema, &kinds, self.columns.iter().map(column).collect())?)
-                .map_err(refuse)?;
+impl Values<'_> {
+    fn texts(&self, encoding: &Encoding) -> Texts<'_> {
+        match self {
+            Values::Leaves(taxonomy, codes) => {
+                let leaves = 0..taxonomy.leaves() as u32;
+                let labels = leaves.map(|code| encoding.label(taxonomy.leaf(code))).collect();
+                Texts { labels, codes: Cow::Borrowed(codes), by: By::Record }
+            }
+            Values::Numbers(numbers) => {
+                let (mut labels, mut known) = (Labels::default(), HashMap::<u64, u32>::new());
+                let mut code = |number: u64| {
+                    *known.entry(number).or_insert_with(|| {
+                        labels.push(&encoding.label(&number.to_string()));
+                        labels.spans.len() as u32 - 1
+                    })
+                };
+                let codes = numbers.iter().map(|&number| code(number)).collect();
+                Texts { labels, codes, by: By::Record }
+            }
         }
-        writer.into_inner().map_err(refuse)
     }
 }

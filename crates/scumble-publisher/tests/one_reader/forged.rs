@@ -54,12 +54,12 @@ fn honest() -> (tempfile::TempDir, PathBuf) {
     (folder, release)
 }
 
-fn read(release: &Path, name: &str) -> Value {
+pub(super) fn read(release: &Path, name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(release.join(name)).unwrap()).unwrap()
 }
 
 /// Puts a note back and makes every hash right again, as a forger would.
-fn forge(release: &Path, edit: impl Fn(&mut Value, &mut Value)) {
+pub(super) fn forge(release: &Path, mut edit: impl FnMut(&mut Value, &mut Value)) {
     let hash = |name: &str| {
         let bytes = std::fs::read(release.join(name)).unwrap_or_default();
         Sha256::digest(bytes).iter().fold(String::new(), |mut text, b| {
@@ -69,11 +69,15 @@ fn forge(release: &Path, edit: impl Fn(&mut Value, &mut Value)) {
     };
     let (mut manifest, mut certificate) =
         (read(release, "manifest.json"), read(release, "certificate.json"));
-    manifest["data"]["sha256"] = json!(hash("data.csv"));
+    for place in ["/data", "/anatomized", "/anatomized/counterfeits"] {
+        if let Some(note) = manifest.pointer_mut(place).filter(|note| note.is_object()) {
+            note["sha256"] = json!(hash(note["file"].as_str().unwrap_or_default()));
+        }
+    }
     edit(&mut manifest, &mut certificate);
     write(release, "manifest.json", &manifest.to_string());
     for (name, sha256) in certificate["files"].as_object_mut().unwrap() {
-        if name.ends_with(".csv") || name == "manifest.json" {
+        if name.ends_with(".csv") || name.ends_with(".parquet") || name == "manifest.json" {
             *sha256 = json!(hash(name));
         }
     }
@@ -108,6 +112,24 @@ fn two_texts_are_two_classes() {
         rewrite(&|i| if i % 2 == 0 { other.into() } else { "20".into() });
         assert!(checked(&release, None, None).is_err(), "{other}");
         assert!(refused(&release), "{other}");
+    }
+}
+
+#[test]
+fn a_role_is_a_word_of_the_policy() {
+    for word in ["guard", "identifier", "x", "Sensitive", "insensitive ", ""] {
+        let (_folder, release) = honest();
+        forge(&release, |m, c| {
+            for note in [m, c] {
+                let columns = note["columns"].as_array_mut().unwrap();
+                let ward = columns.iter_mut().find(|column| column["name"] == "ward").unwrap();
+                ward["role"] = json!(word);
+            }
+        });
+        assert!(refused(&release), "{word}");
+        assert!(checked(&release, None, None).is_err(), "{word}");
+        let query = scumble::query::Query::parse("dis = flu").expect("a query");
+        assert!(super::Publisher::default().query(&release, &[query]).is_err(), "{word}");
     }
 }
 

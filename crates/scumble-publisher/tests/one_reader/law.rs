@@ -5,6 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scumble::catalogue::{ALGORITHMS, Kind, MODELS, Parameter};
 use scumble_publisher::answer::{Outcome, VerifyOutcome};
+use scumble_publisher::failure::FailureKind;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -39,7 +40,7 @@ fn tables(folder: &Path, random: &mut ChaCha8Rng) {
     let kinds = random.random_range(2..5);
     let (mut data, mut register, mut reference) = (
         "id,age,zip,job,day,dis,ward\n".to_owned(),
-        "age,zip,people\n".to_owned(),
+        "age,zip,job,people\n".to_owned(),
         "age,dis,people\n".to_owned(),
     );
     for i in 0..random.random_range(4..14) {
@@ -51,14 +52,15 @@ fn tables(folder: &Path, random: &mut ChaCha8Rng) {
             pick(random, &diseases[..kinds]),
             i % 3
         );
-        let _ = writeln!(register, "{age},{zip},{}", random.random_range(1..4));
+        let _ = writeln!(register, "{age},{zip},{job},{}", random.random_range(1..4));
     }
     for _ in 0..random.random_range(0..6) {
         let _ = writeln!(
             register,
-            "{},{},{}",
+            "{},{},{},{}",
             pick(random, &ages),
             pick(random, &zips),
+            pick(random, &["Writer", "Judge", "Painter", "Notary", "Actor"]),
             random.random_range(1..50)
         );
     }
@@ -70,7 +72,11 @@ fn tables(folder: &Path, random: &mut ChaCha8Rng) {
     write(folder, "data.csv", &data);
     write(folder, "register.csv", &register);
     write(folder, "reference.csv", &reference);
-    write(folder, "jobs.csv", "Writer;Arts;*\nDancer;Arts;*\nJudge;Law;*\n");
+    write(
+        folder,
+        "jobs.csv",
+        "Writer;Arts;*\nDancer;Arts;*\nPainter;Arts;*\nJudge;Law;*\nNotary;Law;*\n",
+    );
 }
 
 /// A value of a required parameter that is easily kept.
@@ -160,6 +166,10 @@ fn agree(policy: &Path, release: &Path) -> Result<bool, String> {
         Err(_) => return Ok(false),
         Ok(answer) => answer,
     };
+    // A mistake in the policy or the data is a failure, which nobody takes for an answer.
+    if let Some(reason) = answer.reasons.iter().find(|r| r.kind != FailureKind::Refused) {
+        return Err(format!("refused for a reason of kind {:?}: {}", reason.kind, reason.message));
+    }
     if answer.outcome != Outcome::Published {
         return Ok(false);
     }

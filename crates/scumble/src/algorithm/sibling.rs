@@ -293,6 +293,6 @@ fn derived(cuts: &Cuts<'_>, dim: usize) -> (Attribute, Vec<Run>) {
                 .push((label(run), apart.iter().filter(highest).map(|&run| label(run)).collect()));
         }
     }
-    let taxonomy = Arc::new(Taxonomy::of_groups(groups, exceptions));
+    let taxonomy = Arc::new(Taxonomy::of_groups(groups, exceptions).written_as(taxonomy));
     (Attribute { taxonomy, ..attribute.clone() }, shown)
 }

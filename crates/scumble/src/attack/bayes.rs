@@ -302,12 +302,14 @@ impl Tally {
                 "contradicted",
                 self.unjudged,
                 "people whose class the reference cannot judge",
-            ),
+            )
+            .descriptive(),
             Figure::count(
                 "unknown",
                 self.unknown,
                 "people of whom the reference, or the release, has nobody like them",
-            ),
+            )
+            .descriptive(),
         ]
     }
 }

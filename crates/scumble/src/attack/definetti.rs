@@ -318,8 +318,10 @@ fn report(crowd: Option<Crowd>, opinions: &[(u64, Opinion)], notes: Vec<String>)
             "error",
             mean(&|o| o.error.powi(2)).sqrt(),
             "standard error of the beliefs, root mean square",
-        ),
-        Figure::share("largest_error", most(&|o| o.error), "the largest standard error"),
+        )
+        .descriptive(),
+        Figure::share("largest_error", most(&|o| o.error), "the largest standard error")
+            .descriptive(),
     ]);
     chart.title = "deFinetti attack".into();
     chart.lines.iter_mut().for_each(|(name, _)| *name = "learnt".into());

@@ -77,7 +77,7 @@ pub const ENTRY: Entry<Freeform> = Entry {
 pub struct Freeform {
     /// From when on values are observable and threats are breaches.
     pub thresholds: Thresholds,
-    /// So many breaches are listed.
+    /// Number of breaches that are listed.
     pub list: usize,
 }
 

@@ -19,11 +19,9 @@
 //!   found is used again until nothing changes, and the rest is searched where it is small. Exact;
 //!   where it is not decided, it is counted as possible and said;
 //! - the belief of **maximum entropy**: the probabilities that meet all counts and assume nothing
-//!   else. Solved to the last digits, by Newton's method on the multipliers of the counts. Its work
-//!   is limited (`effort`), and counted rather than timed, so that the same question has the same
-//!   answer everywhere. Where the belief about people has not settled then (`unsettled`), the
-//!   belief so far is told, and by how much it misses the counts (`violation`); what is forced
-//!   stays proven;
+//!   else. Solved to the last digits, by Newton's method on the multipliers of the counts. Where the
+//!   belief about people does not settle (`unsettled_beliefs`), the belief so far is told, and by
+//!   how much it misses the counts; what is forced stays proven;
 //! - the share of **worlds** in which a person has a value, every world being as likely as any
 //!   other. Counted exactly where people who have to do with each other are few; otherwise
 //!   estimated by drawing worlds (`worlds = "sample"`), with the error stated, or left out. Maximum
@@ -47,6 +45,14 @@
 //! the stronger of the two beliefs is told, and which it is. Somebody who may be in no release
 //! (`--register-is population` or `some`) may have any value: nothing is certain of her unless
 //! every world has her in one.
+//!
+//! ## Work and time
+//! Flows and the belief may each take so much work (`effort`), which is counted rather than timed,
+//! so that the same question has the same answer everywhere. A clock is the outer limit
+//! (`--seconds`, 300 unless given). When either is used up there is an answer all the same: what is
+//! proven so far, the belief so far with what it misses, how many people have a value that was
+//! neither proven possible nor excluded (`undecided`; it counts as possible), and which limit it
+//! was. Reading releases and finding people in them takes its time before.
 //!
 //! ## Limits
 //! People whom the register does not name are strangers, each in one release only. Where people fit
@@ -72,8 +78,8 @@ use crate::failure::{Argument, Failure, Remedy};
 use crate::inference::entropy::entropy_of;
 use crate::inference::witness::Explainer;
 use crate::inference::worlds::{NoWorlds, Options, Worlds, worlds};
-use crate::inference::{Contradiction, Evidence, Inference, Outcome, infer};
-use crate::progress::Progress;
+use crate::inference::{Contradiction, Evidence, Exhausted, Inference, Outcome, infer};
+use crate::progress::{Progress, Watch};
 
 pub(super) const ENTRY: Entry<Box<dyn Attack>> = Entry {
     name: "inference",
@@ -135,10 +141,11 @@ impl Attack for JointInference {
 
     fn run(&self, scene: &Scene, progress: Progress<'_>) -> Result<Report, Failure> {
         let crowd = scene.people()?;
-        let evidence = scene.evidence()?;
-        let found =
-            infer(&evidence, self.work, progress).map_err(|c| refused(scene, &evidence, &c))?;
+        let evidence = scene.evidence_unless(&Watch::new(progress, 0))?;
         progress.step(0, 0)?;
+        let found = infer(&evidence, self.work, progress);
+        progress.step(0, 0)?;
+        let found = found.map_err(|c| refused(scene, &evidence, &c))?;
         let worlds = self.count_worlds(scene, &evidence, &found, progress)?;
         let beliefs =
             of_kinds(crowd, &evidence, &found, |kind| found.beliefs.values(&evidence, kind));
@@ -245,6 +252,16 @@ impl JointInference {
             })
             .sum();
         let fewest = kinds().filter(surely).map(|k| values(k).count()).min().unwrap_or(0);
+        let is_undecided = |kind: usize| is_among(&found.forced.undecided, evidence, kind);
+        let undecided = people(&is_undecided);
+        if let Some(exhausted) = found.exhausted() {
+            notes.push(match exhausted {
+                Exhausted::Work => "the limit of work was reached before everything was found out; `effort` raises it".into(),
+                Exhausted::Time => "time was up before everything was found out: what is certain or impossible is proven all the \
+                                    same"
+                    .to_owned(),
+            });
+        }
         if !found.forced.undecided.is_empty() {
             notes.push(format!(
                 "{} possibilities were not decided: no world with them was found, and none was ruled out; they count as possible",
@@ -258,18 +275,16 @@ impl JointInference {
                 found.beliefs.vanishing.len()
             ));
         }
-        let unsettled = &found.beliefs.unsettled;
-        let is_unsettled = |kind: usize| {
-            let outcomes = evidence.outcomes_of(kind as u32);
-            unsettled
-                .get(unsettled.partition_point(|&o| o < outcomes.start))
-                .is_some_and(|o| outcomes.contains(o))
-        };
+        let is_unsettled = |kind: usize| is_among(&found.beliefs.unsettled, evidence, kind);
         let not_settled = people(&is_unsettled);
         if not_settled > 0 {
             notes.push(format!(
-                "the maximum-entropy belief about {not_settled} people did not settle within its limit of work: what is told of \
-                 them is the belief so far, which misses a count by {:.2e} people at most; `effort` raises the limit",
+                "the maximum-entropy belief about {not_settled} people did not settle {}: what is told of them is the belief so \
+                 far, which misses a count by {:.2e} people at most",
+                match found.beliefs.exhausted {
+                    Some(Exhausted::Time) => "before time was up",
+                    _ => "within its limit of work",
+                },
                 found.beliefs.violation
             ));
         }
@@ -279,12 +294,19 @@ impl JointInference {
                 "unsettled_beliefs",
                 not_settled,
                 "people whose maximum-entropy belief did not settle",
+            )
+            .descriptive(),
+            Figure::count(
+                "undecided",
+                undecided,
+                "people with a value that was neither proven possible nor excluded",
             ),
             Figure::count(
                 "fewest",
                 fewest as u64,
                 "possible values of a person who surely is in a release, at least",
-            ),
+            )
+            .higher_is_better(),
             Figure::count("one_or_two", people(&few), "people with at most two possible values"),
             Figure::count(
                 "excluded",
@@ -305,8 +327,9 @@ impl JointInference {
     ) -> Vec<Figure> {
         let nats = found.beliefs.value_entropy(evidence);
         let mut figures = vec![
-            Figure::number("entropy", nats, "entropy that is left, in nats"),
-            Figure::number("entropy_bits", nats / std::f64::consts::LN_2, "the same in bits"),
+            Figure::number("entropy", nats, "entropy that is left, in nats").higher_is_better(),
+            Figure::number("entropy_bits", nats / std::f64::consts::LN_2, "the same in bits")
+                .higher_is_better(),
         ];
         for release in (0..scene.releases.len()).filter(|_| scene.releases.len() > 1) {
             let (mut alone, mut together, mut changed) = (0.0, 0.0, 0);
@@ -329,16 +352,18 @@ impl JointInference {
                 };
             }
             let (name, at) = (&scene.releases[release].name, release + 1);
-            figures.push(Figure::number(
-                format!("entropy_{at}"),
-                alone,
-                format!("entropy of its people from {name} alone"),
-            ));
-            figures.push(Figure::number(
-                format!("entropy_{at}_after"),
-                together,
-                "and from all releases",
-            ));
+            figures.push(
+                Figure::number(
+                    format!("entropy_{at}"),
+                    alone,
+                    format!("entropy of its people from {name} alone"),
+                )
+                .higher_is_better(),
+            );
+            figures.push(
+                Figure::number(format!("entropy_{at}_after"), together, "and from all releases")
+                    .higher_is_better(),
+            );
             figures.push(Figure::count(
                 format!("channel_{at}"),
                 changed,
@@ -352,17 +377,23 @@ impl JointInference {
         };
         let unknowns = (0..evidence.kinds().len() as u32).map(known).sum();
         let about = "unknowns: people times the values that all their groups have";
-        figures.push(Figure::count("variables", unknowns, about));
-        figures.push(Figure::count(
-            "facts",
-            evidence.facts().len() as u64,
-            "published counts and statements",
-        ));
-        figures.push(Figure::number(
-            "violation",
-            found.beliefs.violation,
-            "largest distance of a count from what is believed",
-        ));
+        figures.push(Figure::count("variables", unknowns, about).descriptive());
+        figures.push(
+            Figure::count(
+                "facts",
+                evidence.facts().len() as u64,
+                "published counts and statements",
+            )
+            .descriptive(),
+        );
+        figures.push(
+            Figure::number(
+                "violation",
+                found.beliefs.violation,
+                "largest distance of a count from what is believed",
+            )
+            .descriptive(),
+        );
         figures
     }
 
@@ -392,24 +423,30 @@ impl JointInference {
         });
         let distance = worlds.compare(evidence, &found.beliefs.probability);
         let mut figures = vec![
-            Figure::count("counted", worlds.exact, "people whose worlds were counted exactly"),
+            Figure::count("counted", worlds.exact, "people whose worlds were counted exactly")
+                .descriptive(),
             Figure::share(
                 "understated",
                 distance.understated.0,
                 "maximum entropy is less sure than the worlds, at most by",
-            ),
+            )
+            .descriptive(),
             Figure::share(
                 "overstated",
                 distance.overstated.0,
                 "maximum entropy is surer than the worlds, at most by",
-            ),
+            )
+            .descriptive(),
         ];
         if worlds.unknown > 0 {
-            figures.push(Figure::count(
-                "left_out",
-                worlds.unknown,
-                "people whose worlds were neither counted nor drawn",
-            ));
+            figures.push(
+                Figure::count(
+                    "left_out",
+                    worlds.unknown,
+                    "people whose worlds were neither counted nor drawn",
+                )
+                .descriptive(),
+            );
             notes.push(match self.worlds {
                 "sample" => {
                     format!(
@@ -424,31 +461,42 @@ impl JointInference {
             });
         }
         if let Some(sampled) = &worlds.sampled {
-            figures.push(Figure::count(
-                "sampled",
-                sampled.people,
-                "people whose worlds were drawn",
-            ));
-            figures.push(Figure::count(
-                "believed",
-                sampled.believed,
-                "of them whose shares come from belief propagation, which the draws judge",
-            ));
-            figures.push(Figure::count(
-                "unsettled",
-                sampled.unsettled,
-                "of them about whom neither draws nor beliefs are good enough",
-            ));
-            figures.push(Figure::number(
-                "sampling_error",
-                sampled.largest_error,
-                "largest standard error of the others' shares",
-            ));
-            figures.push(Figure::number(
-                "r_hat",
-                sampled.r_hat,
-                "split R̂ of the draws: near 1 if they can be trusted",
-            ));
+            figures.push(
+                Figure::count("sampled", sampled.people, "people whose worlds were drawn")
+                    .descriptive(),
+            );
+            figures.push(
+                Figure::count(
+                    "believed",
+                    sampled.believed,
+                    "of them whose shares come from belief propagation, which the draws judge",
+                )
+                .descriptive(),
+            );
+            figures.push(
+                Figure::count(
+                    "unsettled",
+                    sampled.unsettled,
+                    "of them about whom neither draws nor beliefs are good enough",
+                )
+                .descriptive(),
+            );
+            figures.push(
+                Figure::number(
+                    "sampling_error",
+                    sampled.largest_error,
+                    "largest standard error of the others' shares",
+                )
+                .descriptive(),
+            );
+            figures.push(
+                Figure::number(
+                    "r_hat",
+                    sampled.r_hat,
+                    "split R̂ of the draws: near 1 if they can be trusted",
+                )
+                .descriptive(),
+            );
             if sampled.unsettled > 0 {
                 notes.push(format!(
                     "neither draws nor beliefs are good enough for {} people: their shares of worlds are left out; more steps may help \
@@ -460,6 +508,13 @@ impl JointInference {
         }
         (shares, figures)
     }
+}
+
+/// Whether an outcome of a kind is among some, which rise.
+fn is_among(outcomes: &[u32], evidence: &Evidence, kind: usize) -> bool {
+    let of_kind = evidence.outcomes_of(kind as u32);
+    let first = outcomes.get(outcomes.partition_point(|&o| o < of_kind.start));
+    first.is_some_and(|o| of_kind.contains(o))
 }
 
 /// Beliefs about the kinds of the register, in the values that are possible. Whoever may be in no

@@ -111,23 +111,30 @@ impl Attack for Intersection {
         };
         let share = |test: &dyn Fn(&Found) -> bool| mean(&|f| f64::from(u8::from(test(f))));
         let drop = |f: &Found| f.smallest() - f.left.len() as u64;
-        let mut figures =
-            vec![Figure::count("people", all, "people found in at least two releases")];
+        let mut figures = vec![
+            Figure::count("people", all, "people found in at least two releases").descriptive(),
+        ];
         for (i, view) in scene.releases.iter().enumerate() {
             let there: u64 = counted.iter().filter(|f| f.before[i] > 0).map(|f| f.people).sum();
             let sum: u64 = counted.iter().map(|f| f.people * f.before[i]).sum();
             let value = sum as f64 / there.max(1) as f64;
-            figures.push(Figure::number(
-                format!("ea_{}", i + 1),
-                value,
-                format!("mean number of values in {}", view.name),
-            ));
+            figures.push(
+                Figure::number(
+                    format!("ea_{}", i + 1),
+                    value,
+                    format!("mean number of values in {}", view.name),
+                )
+                .higher_is_better(),
+            );
         }
-        figures.push(Figure::number(
-            "ea_after",
-            mean(&|f| f.left.len() as f64),
-            "mean number of values left together",
-        ));
+        figures.push(
+            Figure::number(
+                "ea_after",
+                mean(&|f| f.left.len() as f64),
+                "mean number of values left together",
+            )
+            .higher_is_better(),
+        );
         let vulnerable: u64 = counted.iter().filter(|f| drop(f) > 0).map(|f| f.people).sum();
         figures.push(Figure::count(
             "vp",
@@ -155,16 +162,22 @@ impl Attack for Intersection {
                 "of them from one release alone",
             ));
         }
-        figures.push(Figure::number(
-            "class",
-            mean(&|f| f.records as f64 / f.releases() as f64),
-            "mean number of records that fit a person in a release",
-        ));
-        figures.push(Figure::count(
-            "empty",
-            empty,
-            "people with an empty intersection: counted in nothing else",
-        ));
+        figures.push(
+            Figure::number(
+                "class",
+                mean(&|f| f.records as f64 / f.releases() as f64),
+                "mean number of records that fit a person in a release",
+            )
+            .higher_is_better(),
+        );
+        figures.push(
+            Figure::count(
+                "empty",
+                empty,
+                "people with an empty intersection: counted in nothing else",
+            )
+            .descriptive(),
+        );
         let beliefs = Beliefs::new(found.iter().map(|f| {
             let values = if f.releases() >= 2 { &f.left[..] } else { &[] };
             values.iter().map(|&v| (v, 1.0 / values.len() as f64))

@@ -7,6 +7,7 @@ use crate::catalogue::{Entry, Parameter};
 use crate::failure::Failure;
 use crate::inference::Outcome;
 use crate::progress::Progress;
+use crate::utility::Better;
 use std::collections::BTreeMap;
 
 mod attribute_linkage;
@@ -209,6 +210,8 @@ pub struct Figure {
     pub value: f64,
     /// What it counts.
     pub unit: Unit,
+    /// Which direction is better for the people; `None` of figures that only describe.
+    pub better: Option<Better>,
     /// In words.
     pub about: String,
 }
@@ -224,20 +227,39 @@ pub enum Unit {
     Number,
 }
 
+/// What an adversary finds out is better the less it is.
+const LOWER: Option<Better> = Some(Better::Lower);
+
 impl Figure {
+    /// The same figure, of which more is better.
+    pub fn higher_is_better(self) -> Figure {
+        Figure { better: Some(Better::Higher), ..self }
+    }
+
+    /// The same figure, which says nothing about how well people are hidden.
+    pub fn descriptive(self) -> Figure {
+        Figure { better: None, ..self }
+    }
+
     /// A share between 0 and 1.
     pub fn share(name: impl Into<String>, value: f64, about: impl Into<String>) -> Figure {
-        Figure { name: name.into(), value, unit: Unit::Share, about: about.into() }
+        Figure { name: name.into(), value, unit: Unit::Share, better: LOWER, about: about.into() }
     }
 
     /// A whole number.
     pub fn count(name: impl Into<String>, value: u64, about: impl Into<String>) -> Figure {
-        Figure { name: name.into(), value: value as f64, unit: Unit::Count, about: about.into() }
+        Figure {
+            name: name.into(),
+            value: value as f64,
+            unit: Unit::Count,
+            better: LOWER,
+            about: about.into(),
+        }
     }
 
     /// Any other number.
     pub fn number(name: impl Into<String>, value: f64, about: impl Into<String>) -> Figure {
-        Figure { name: name.into(), value, unit: Unit::Number, about: about.into() }
+        Figure { name: name.into(), value, unit: Unit::Number, better: LOWER, about: about.into() }
     }
 }
 
@@ -354,7 +376,8 @@ impl Beliefs {
                 sum / (all - nothing).max(1) as f64,
                 format!("mean belief in the likeliest value, {by}"),
             ),
-            Figure::count("not_found", nothing, "people of whom nothing is learnt"),
+            Figure::count("not_found", nothing, "people of whom nothing is learnt")
+                .higher_is_better(),
         ];
         let steps = (0..=100).map(|i| f64::from(i) / 100.0);
         let curve = steps.map(|c| (c, at_least(c))).collect();
@@ -398,7 +421,7 @@ pub fn score(crowd: &Crowd, beliefs: &Beliefs, truth: &[Option<u32>]) -> Vec<Fig
     }
     let share = |x: f64| if known == 0 { 0.0 } else { x / known as f64 };
     vec![
-        Figure::count("scored", known, "people whose value is known from the truth"),
+        Figure::count("scored", known, "people whose value is known from the truth").descriptive(),
         Figure::share("right", share(right), "of them: the likeliest value is the true one"),
         Figure::share("belief_in_truth", share(sum), "mean belief in the true value"),
         Figure::count(
@@ -410,11 +433,13 @@ pub fn score(crowd: &Crowd, beliefs: &Beliefs, truth: &[Option<u32>]) -> Vec<Fig
             "certain_and_wrong",
             wrong,
             "people whose value seems certain, and it is another",
-        ),
+        )
+        .descriptive(),
         Figure::count(
             "truth_excluded",
             excluded,
             "people whose true value was taken for impossible",
-        ),
+        )
+        .descriptive(),
     ]
 }

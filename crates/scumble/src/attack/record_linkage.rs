@@ -83,7 +83,8 @@ impl Attack for RecordLinkage {
                 people(&|k| fewest[k] == 1),
                 "people whom a single record fits",
             ),
-            Figure::count("fewest", smallest, "records that fit a person who fits any, at least"),
+            Figure::count("fewest", smallest, "records that fit a person who fits any, at least")
+                .higher_is_better(),
             Figure::share(
                 "worst",
                 linked.iter().copied().fold(0.0, f64::max),
@@ -99,7 +100,8 @@ impl Attack for RecordLinkage {
                 "not_found",
                 people(&|k| fewest[k] == u64::MAX),
                 "people whom no record fits",
-            ),
+            )
+            .higher_is_better(),
         ];
         let steps = (0..=100).map(|i| f64::from(i) / 100.0);
         let curve = steps

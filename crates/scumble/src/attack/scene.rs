@@ -224,6 +224,11 @@ impl Scene {
     /// of the register, in their order; after them stand the strangers: records of whom the
     /// register does not say whose they are.
     pub fn evidence(&self) -> Result<Evidence, Failure> {
+        self.evidence_unless(&Watch::silent())
+    }
+
+    /// The same; once it is cancelled, people are missing from it.
+    pub fn evidence_unless(&self, watch: &Watch<'_>) -> Result<Evidence, Failure> {
         let crowd = self.people()?;
         if let Some(view) = self.releases.iter().find(|v| v.release.shape == Shape::Representatives)
         {
@@ -237,13 +242,15 @@ impl Scene {
         }
         let people = |alike: &Alike| u32::try_from(alike.people).unwrap_or(u32::MAX);
         let mut kinds: Vec<(u32, Vec<Located>)> = (0..crowd.kinds.len())
+            .take_while(|_| watch.work(1, KINDS))
             .map(|kind| (people(&crowd.kinds[kind]), self.located(kind)))
             .collect();
         self.check_size(&kinds)?;
         kinds.extend(self.strangers.iter().cloned());
         let groups: Vec<Vec<Vec<(u32, u64)>>> =
             self.releases.iter().map(|view| view.groups.clone()).collect();
-        let evidence = Evidence::new(&groups, kinds);
+        let goes_on = |_: &(u32, Vec<Located>)| watch.work(1, KINDS);
+        let evidence = Evidence::new(&groups, kinds.into_iter().take_while(goes_on));
         Ok(if self.known.is_empty() { evidence } else { evidence.knowing(&self.known) })
     }
 
@@ -334,7 +341,10 @@ impl Crowd {
     }
 }
 
-/// So many ways to place people are too many.
+/// Kinds of people between two questions whether to go on: they may have many outcomes.
+const KINDS: u64 = 256;
+
+/// Limit on the ways to place people.
 const OUTCOMES: f64 = 1e8;
 
 /// Where a sensitive attribute that all releases have stands in one.

@@ -90,14 +90,15 @@ impl Attack for TableLinkage {
                 "least",
                 if least.is_finite() { least } else { 0.0 },
                 "the smallest, of people who fit",
-            ),
+            )
+            .higher_is_better(),
         ];
         let estimators = vec!["probability of being in a release"];
         Ok(Report { figures, risk: Some(found), estimators, ..Report::default() })
     }
 }
 
-/// How likely the people of each kind are in a release.
+/// Probability that the people of each kind are in a release.
 pub(super) fn presence(scene: &Scene, crowd: &Crowd, release: usize) -> Vec<f64> {
     let mut fitting = vec![0u64; scene.releases[release].groups.len()];
     for (kind, alike) in crowd.kinds.iter().enumerate() {

@@ -1,152 +1,25 @@
-//! What one adversary learns from what she has, before and with the new release.
+//! What follows from the releases that one adversary has.
 
-use super::memory::{Adversary, Crowd, Memory};
-use super::reasons::{Reason, contradiction};
+use super::memory::{Crowd, Memory};
+use super::reasons::contradiction;
 use super::rows::Rows;
-use super::{Gate, Limit, Panelist, RESPONSE_EPSILON, Strongest};
+use super::seen::Breach;
+use super::{Gate, Panelist};
 use crate::exact::Ratio;
 use crate::failure::Failure;
 use crate::inference::worlds::{Options, Worlds, worlds};
-use crate::inference::{Beliefs, Evidence, Forced, Inference, Outcome, forced_unless, infer};
-use crate::progress::{Progress, Watch};
+use crate::inference::{
+    Beliefs, Evidence, Exhausted, Forced, Inference, Outcome, forced_within, infer_from,
+};
+use crate::progress::Watch;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// More undecided possibilities than this are left so, and said, unless beliefs are judged.
-const SOLVED: usize = 500_000;
-
-/// Work that one belief may take, of what was published before, with the new release, and of that
-/// alone: some ten seconds each on one core.
-const WORK: u64 = 2_000_000_000;
+pub(super) const SOLVED: usize = 500_000;
 
 /// Values that are believed with less, and are neither proven nor excluded, count as impossible.
 const NOTHING: f64 = 1e-5;
-
-/// Beliefs are solved to about ten digits; what is no further than this above a threshold stands on
-/// it.
-const ROUNDING: f64 = 1e-9;
-
-/// What an adversary learns, and whether the gate allows it.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    /// Who she is and what she has.
-    pub adversary: Adversary,
-    /// Whether the gate judges her; otherwise she is only told of.
-    pub judged: bool,
-    /// People in any release that she has.
-    pub people: u64,
-    /// People whose value is certain to her.
-    pub certain: u64,
-    /// Of them, those whose value was certain before.
-    pub already: u64,
-    /// People whose value the new release makes certain, as far as the gate counts them.
-    pub newly: u64,
-    /// People whose value earlier releases made certain, as it was counted when they were
-    /// published.
-    pub spent: u64,
-    /// The strongest belief that is allowed, if that is limited.
-    pub limit: Option<Limit>,
-    /// The fewest values that are possible for anybody.
-    pub fewest: u64,
-    /// The strongest belief about anybody, and whose it is.
-    pub strongest: (f64, Option<Panelist>),
-    /// The same two among people for whom the new release makes it worse: these are judged.
-    pub worse: (u64, f64, Option<Panelist>),
-    /// The largest ε of randomized response that releases about one person's value add up to;
-    /// nothing if none is randomized.
-    pub response: Option<f64>,
-    /// For each confidence that the gate asks for: the share of the new release's people of whom it
-    /// is reached newly.
-    pub pvp: Vec<(Ratio, f64)>,
-    /// Whom the release exposes beyond what is allowed, the worst first.
-    pub breaches: Vec<Breach>,
-    /// What must be borne in mind.
-    pub notes: Vec<String>,
-    /// Which thresholds are broken, in words.
-    pub broken: Vec<String>,
-    /// What it is judged by, until it is explained.
-    learnt: Option<Arc<Learnt>>,
-}
-
-impl Seen {
-    /// Finds reasons for the worst breaches. That takes longer than the verdict, and nothing of the
-    /// verdict depends on it.
-    pub fn explain(&mut self, memory: &Memory, progress: Progress<'_>) {
-        if let Some(learnt) = self.learnt.take() {
-            let watch = Watch::new(progress, 0);
-            learnt.explain(memory, &self.adversary.releases, &mut self.breaches, &watch);
-        }
-    }
-
-    /// Whether what she learns may be published.
-    pub fn holds(&self) -> bool {
-        self.broken.is_empty()
-    }
-
-    /// Number of people whom the release exposes beyond what is allowed; somebody who is exposed in
-    /// two ways counts once.
-    pub fn exposed(&self) -> u64 {
-        let mut people: Vec<u32> =
-            self.breaches.iter().flat_map(|b| b.people.iter().copied()).collect();
-        people.sort_unstable();
-        people.dedup();
-        people.len() as u64
-    }
-}
-
-/// People who are alike, and what becomes known of them.
-#[derive(Clone, Debug)]
-pub struct Breach {
-    /// What.
-    pub what: What,
-    /// Their numbers.
-    pub people: Vec<u32>,
-    /// The value that is certain, or believed in most.
-    pub value: Option<u32>,
-    /// How many values were possible, or how strong the belief was, before.
-    pub before: f64,
-    /// And now.
-    pub after: f64,
-    /// Why, for the worst, once that was looked for.
-    pub reason: Option<Reason>,
-    /// Number of their kind; `u32::MAX` if they have none.
-    pub(super) kind: u32,
-}
-
-impl Breach {
-    /// Somebody about whom randomized responses add up to too much.
-    fn response(memory: &Memory, releases: &[usize], person: u32) -> Breach {
-        let (before, _) = memory.response(person, &releases[..releases.len() - 1]);
-        let (after, _) = memory.response(person, releases);
-        Breach {
-            what: What::Response,
-            people: Vec::new(),
-            value: None,
-            before,
-            after,
-            reason: None,
-            kind: u32::MAX,
-        }
-    }
-}
-
-/// What becomes known of somebody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
-    /// Her value.
-    Certain,
-    /// That it is one of too few.
-    Candidates,
-    /// That it is likely this one.
-    Posterior,
-    /// That it is one of few, by what each release allows.
-    Intersection,
-    /// Perhaps that it is likely a certain one: the belief did not settle within its limit of work.
-    Undecided,
-    /// More than the ε of randomized response that is allowed.
-    Response,
-}
 
 /// What follows from some releases.
 #[derive(Debug)]
@@ -161,187 +34,36 @@ pub(super) struct Learnt {
     /// Outcomes that are neither proven nor excluded, and believed with next to nothing: they count
     /// as impossible. Rising.
     doubtful: Vec<u32>,
+    /// Whether everything was looked for; otherwise only what flows prove.
+    complete: bool,
+    /// Whether beliefs are judged that have to be solved or counted.
+    judged: bool,
+    /// Whether work or time was used up.
+    pub exhausted: Option<Exhausted>,
 }
 
 /// What is known of the people of a kind.
 #[derive(Clone, Copy, Default)]
-struct Known {
+pub(super) struct Known {
     /// Values that are possible; 0 if nothing is known of them.
-    candidates: u64,
+    pub candidates: u64,
     /// The value, if it is certain.
-    certain: Option<u32>,
+    pub certain: Option<u32>,
     /// Values that each release allows.
-    intersection: u64,
+    pub intersection: u64,
     /// The strongest belief: value, probability, whose.
-    strongest: (u32, f64, Option<Panelist>),
+    pub strongest: (u32, f64, Option<Panelist>),
     /// Whether a belief that is judged did not settle.
-    unsettled: bool,
+    pub unsettled: bool,
+    /// What was used up before it was found out what is known of them.
+    pub undecided: Option<Exhausted>,
 }
 
-impl Gate {
-    /// The largest ε that randomized responses may add up to.
-    pub fn response_limit(&self) -> Ratio {
-        self.response_epsilon.unwrap_or(Ratio::new(RESPONSE_EPSILON.into(), 1))
+impl Known {
+    /// Whether each of the values that every release allows is believed with this confidence.
+    pub fn reaches(&self, confidence: Ratio) -> bool {
+        self.intersection > 0 && confidence <= Ratio::new(1, u128::from(self.intersection))
     }
-
-    /// Whether randomized responses of so many releases are too much. The ε of a single release is
-    /// the policy's own choice unless it states a limit. A sum of logarithms never meets a limit
-    /// other than 0 exactly, so rounding is held against the release.
-    fn exceeded_by(&self, epsilon: f64, releases: u64) -> bool {
-        (releases > 1 || self.response_epsilon.is_some())
-            && epsilon > self.response_limit().to_f64() * (1.0 - 1e-12)
-    }
-}
-
-/// What an adversary learns.
-pub(super) fn look(
-    memory: &Memory,
-    gate: &Gate,
-    definetti: Option<&Strongest>,
-    adversary: Adversary,
-    watch: &Watch<'_>,
-) -> Result<Seen, Failure> {
-    // First what flows alone prove, which is fast; only if that lets the release pass, everything
-    // that can be found out. Beliefs are left to the second look: what is not solved is no measure
-    // of what was believed before.
-    let limit = gate.limit(&memory.attribute);
-    let unlimited =
-        Gate { posterior: None, promised: BTreeMap::new(), protected_before: None, ..gate.clone() };
-    let (mut quick, undecided) =
-        look_with(memory, &unlimited, definetti, adversary.clone(), (false, watch))?;
-    quick.limit = limit;
-    let settled = !quick.holds() || undecided == 0 || undecided > SOLVED;
-    // A limit that the policy gives is answered in full; by default, what decides is enough.
-    if settled && limit.is_none_or(|limit| !limit.given && !quick.holds()) {
-        return Ok(quick);
-    }
-    Ok(look_with(memory, gate, definetti, adversary, (true, watch))?.0)
-}
-
-/// The same, with or without beliefs and what their solution proves; and how many possibilities are
-/// undecided.
-fn look_with(
-    memory: &Memory,
-    gate: &Gate,
-    definetti: Option<&Strongest>,
-    adversary: Adversary,
-    (beliefs, watch): (bool, &Watch<'_>),
-) -> Result<(Seen, usize), Failure> {
-    let releases = adversary.releases.clone();
-    let (new, earlier) = (releases[releases.len() - 1], &releases[..releases.len() - 1]);
-    let limit = gate.limit(&memory.attribute);
-    let after = learn(memory, gate, &releases, beliefs, watch)?;
-    let known_after = after.everything(memory, gate);
-    // Beliefs before matter only where one goes beyond the limit now, or where all of them are
-    // asked for.
-    let beyond = limit
-        .is_some_and(|l| l.given || known_after.iter().any(|now| l.exceeded_by(now.strongest.1)));
-    let unlimited =
-        Gate { posterior: None, promised: BTreeMap::new(), protected_before: None, ..gate.clone() };
-    let other = if beyond { gate } else { &unlimited };
-    let before = learn(memory, other, earlier, beliefs, watch)?;
-    // What the new release tells alone is the models' business where the policy has no gate, or
-    // gives no limit.
-    let default = limit.is_some_and(|l| !l.given);
-    let judged_alone = memory.unprotected || gate.written && !default;
-    let alone =
-        if judged_alone { None } else { Some(learn(memory, other, &[new], beliefs, watch)?) };
-    let judged = gate.everybody || !adversary.everybody;
-    let mut seen = Seen {
-        spent: memory.spent(&adversary),
-        limit,
-        adversary,
-        judged,
-        people: 0,
-        certain: 0,
-        already: 0,
-        newly: 0,
-        fewest: u64::MAX,
-        strongest: (0.0, None),
-        worse: (u64::MAX, 0.0, None),
-        response: None,
-        pvp: Vec::new(),
-        breaches: Vec::new(),
-        notes: memory.notes.iter().cloned().chain(after.notes(gate)).collect(),
-        broken: Vec::new(),
-        learnt: None,
-    };
-    let mut reached = vec![0u64; gate.pvp.len()];
-    let mut breaches: Vec<Breach> = Vec::new();
-    let (mut undecided, mut responses) = (0, 0);
-    let known_before = before.everything(memory, gate);
-    let known_alone = alone.as_ref().map(|a| a.everything(memory, gate));
-    for (kind, &(people, person)) in (0u32..).zip(&after.crowd.kinds) {
-        let now = known_after[kind as usize];
-        if seen.respond(memory, gate, person) {
-            responses += u64::from(people);
-            breaches.push(Breach { kind, ..Breach::response(memory, &releases, person) });
-        }
-        if now.candidates == 0 {
-            // In a release that says nothing of her, or nothing that is secret.
-            let there = memory.rows.is_some()
-                && releases.iter().any(|&r| memory.releases[r].place[person as usize] != 0);
-            seen.people += if there { u64::from(people) } else { 0 };
-            continue;
-        }
-        let kind_before = before.crowd.kind_of[person as usize];
-        let told = known_before[kind_before as usize];
-        // What was known may have been coarser: then it is no measure of what is known now.
-        let coarser = after.refines(memory, kind, &before, kind_before);
-        let unmeasured =
-            Known { candidates: 0, intersection: 0, strongest: (0, 0.0, None), ..told };
-        let was = if coarser { unmeasured } else { told };
-        let by_itself = alone.as_ref().zip(known_alone.as_ref());
-        let by_itself =
-            by_itself.map(|(a, known)| known[a.crowd.kind_of[person as usize] as usize]);
-        // What was believed before, or would be by a release that the limit by default does not
-        // judge alone.
-        let alone_strongest = by_itself.filter(|_| default).map_or(0.0, |a| a.strongest.1);
-        let floor = was.strongest.1.max(alone_strongest);
-        seen.count(people, &was, &now, floor);
-        for what in exposures(gate, limit, &was, by_itself.as_ref(), &now, floor) {
-            match what {
-                What::Certain => seen.newly += u64::from(people),
-                What::Undecided => undecided += u64::from(people),
-                _ => (),
-            }
-            let (b, a) = what.measure(&told, &now);
-            let value = now.certain.or((what == What::Posterior).then_some(now.strongest.0));
-            breaches.push(Breach {
-                what,
-                people: Vec::new(),
-                value,
-                before: b,
-                after: a,
-                reason: None,
-                kind,
-            });
-        }
-        if memory.releases[new].place[person as usize] != 0 {
-            for (sum, (confidence, _)) in reached.iter_mut().zip(&gate.pvp) {
-                let reaches = |known: &Known| known.reaches(*confidence);
-                *sum += if reaches(&now) && !reaches(&was) { u64::from(people) } else { 0 };
-            }
-        }
-    }
-    let members = memory.releases[new].place.iter().filter(|&&p| p != 0).count() as u64;
-    seen.verdict(gate, members, &reached, undecided, responses);
-    breaches.retain(|b| seen.counts(gate, b.what));
-    after.name(&mut breaches);
-    breaches.extend(learnt_by_definetti(gate, definetti, &mut seen));
-    breaches.sort_by(|a, b| {
-        a.what.cmp(&b.what).then(b.after.total_cmp(&a.after)).then(a.people.cmp(&b.people))
-    });
-    let left = after.forced.undecided.len();
-    if seen.judged {
-        seen.breaches = breaches;
-        seen.learnt = (!seen.breaches.is_empty()).then(|| Arc::new(after));
-    } else {
-        seen.notes.extend(
-            std::mem::take(&mut seen.broken).into_iter().map(|b| format!("not judged: {b}")),
-        );
-    }
-    Ok((seen, left))
 }
 
 /// How many values earlier releases leave possible for the people of the new one.
@@ -350,11 +72,14 @@ pub(super) fn left(memory: &Memory, watch: &Watch<'_>) -> Result<BTreeMap<u64, u
     let Some(new) = memory.releases.len().checked_sub(1) else { return Ok(left) };
     let earlier: Vec<usize> = (0..new).collect();
     let gate = Gate { panel: Vec::new(), ..Gate::default() };
-    let before = learn(memory, &gate, &earlier, false, watch)?;
+    let before = learn(memory, &gate, &earlier, watch)?;
     let known = before.everything(memory, &gate);
     for (person, _) in
         memory.releases[new].place.iter().enumerate().filter(|(_, place)| **place != 0)
     {
+        if !memory.is_judged(person as u32) {
+            continue;
+        }
         let values = known[before.crowd.kind_of[person] as usize].candidates;
         *left.entry(values).or_default() += u64::from(values > 0);
     }
@@ -362,276 +87,90 @@ pub(super) fn left(memory: &Memory, watch: &Watch<'_>) -> Result<BTreeMap<u64, u
     Ok(left)
 }
 
-impl Limit {
-    /// Whether a belief is stronger, beyond the precision of its solution.
-    fn exceeded_by(self, belief: f64) -> bool {
-        belief > self.most.to_f64() + ROUNDING
-    }
-}
-
-/// What the new release makes worse than the gate allows for people of whom this was and is known.
-/// `floor` is the belief that must be exceeded besides the limit.
-fn exposures(
-    gate: &Gate,
-    limit: Option<Limit>,
-    was: &Known,
-    alone: Option<&Known>,
-    now: &Known,
-    floor: f64,
-) -> Vec<What> {
-    let mut found = Vec::new();
-    // A coarser value may have been certain before: then the one that is certain now is another.
-    let known = |k: &Known| k.certain == now.certain;
-    if now.certain.is_some() && !known(was) && !alone.filter(|_| !gate.written).is_some_and(known) {
-        found.push(What::Certain);
-    }
-    let fewer = was.candidates == 0 || now.candidates < was.candidates;
-    if gate.candidates.is_some_and(|least| now.candidates < least) && fewer {
-        found.push(What::Candidates);
-    }
-    let surer = now.strongest.1 > floor + ROUNDING;
-    if limit.is_some_and(|limit| limit.exceeded_by(now.strongest.1)) && surer {
-        found.push(What::Posterior);
-    }
-    // What was undecided before is no worse for being so still.
-    if limit.is_some_and(|limit| limit.given)
-        && now.unsettled
-        && !was.unsettled
-        && !found.contains(&What::Posterior)
-    {
-        found.push(What::Undecided);
-    }
-    if gate.pvp.iter().any(|(confidence, _)| now.reaches(*confidence) && !was.reaches(*confidence))
-    {
-        found.push(What::Intersection);
-    }
-    found
-}
-
-impl What {
-    fn measure(self, was: &Known, now: &Known) -> (f64, f64) {
-        match self {
-            What::Certain | What::Candidates => (was.candidates as f64, now.candidates as f64),
-            What::Posterior | What::Undecided => (was.strongest.1, now.strongest.1),
-            What::Intersection => (was.intersection as f64, now.intersection as f64),
-            What::Response => (0.0, 0.0),
-        }
-    }
-}
-
-impl Known {
-    /// Whether each of the values that every release allows is believed with this confidence.
-    fn reaches(&self, confidence: Ratio) -> bool {
-        self.intersection > 0 && confidence <= Ratio::new(1, u128::from(self.intersection))
-    }
-}
-
-impl Seen {
-    fn count(&mut self, people: u32, was: &Known, now: &Known, floor: f64) {
-        let people = u64::from(people);
-        self.people += people;
-        self.certain += if now.certain.is_some() { people } else { 0 };
-        self.already +=
-            if was.certain.is_some() && was.certain == now.certain { people } else { 0 };
-        self.fewest = self.fewest.min(now.candidates);
-        if now.strongest.1 > self.strongest.0 {
-            self.strongest = (now.strongest.1, now.strongest.2);
-        }
-        if was.candidates == 0 || now.candidates < was.candidates {
-            self.worse.0 = self.worse.0.min(now.candidates);
-        }
-        if now.strongest.1 > floor + ROUNDING && now.strongest.1 > self.worse.1 {
-            (self.worse.1, self.worse.2) = (now.strongest.1, now.strongest.2);
-        }
-    }
-
-    /// Adds up the randomized responses about a person: whether the new release makes them more
-    /// than is allowed.
-    fn respond(&mut self, memory: &Memory, gate: &Gate, person: u32) -> bool {
-        let releases = &self.adversary.releases;
-        let new = releases[releases.len() - 1];
-        let (spent, times) = memory.response(person, releases);
-        if times == 0 {
-            return false;
-        }
-        self.response = Some(self.response.unwrap_or(0.0).max(spent));
-        let (more, _) = memory.response(person, &[new]);
-        more > 0.0 && gate.exceeded_by(spent, times)
-    }
-
-    /// Says which thresholds are broken.
-    fn verdict(
-        &mut self,
-        gate: &Gate,
-        members: u64,
-        reached: &[u64],
-        undecided: u64,
-        responses: u64,
-    ) {
-        if self.fewest == u64::MAX {
-            self.fewest = 0;
-        }
-        let (who, newly) = (&self.adversary.name, self.newly);
-        if self.too_many_certain(gate) {
-            let people = if newly == 1 {
-                "one person's value".into()
-            } else {
-                format!("the values of {newly} people")
-            };
-            let (allowed, spent) = (gate.certain, self.spent);
-            let earlier = match spent {
-                0 => String::new(),
-                _ => format!(" over the whole series, and earlier releases made {spent} certain"),
-            };
-            self.broken.push(format!(
-                "{people} would be certain to {who}; at most {allowed} may be{earlier}"
-            ));
-        }
-        if let Some(least) = gate.candidates.filter(|&least| self.worse.0 < least) {
-            let fewest = self.worse.0;
-            self.broken.push(format!(
-                "as few as {fewest} values would be left possible of a person to {who}; at least {least} must be"
-            ));
-        }
-        if let Some(Limit { most, .. }) = self.limit.filter(|limit| limit.exceeded_by(self.worse.1))
-        {
-            let (belief, by) = (self.worse.1, self.worse.2.map_or("", Panelist::name));
-            self.broken.push(format!(
-                "{who} would believe in a person's value with {belief:.4} (`{by}`); at most {most} is allowed"
-            ));
-        }
-        if let Some(Limit { most, .. }) = self.limit.filter(|_| undecided > 0) {
-            self.broken.push(format!(
-                "what {who} would believe of {undecided} people was not settled within its limit of work, and may be more than \
-                 the {most} that is allowed"
-            ));
-        }
-        if let Some(spent) = self.response {
-            let most = gate.response_limit();
-            let single = if gate.response_epsilon.is_none() { " for several releases" } else { "" };
-            self.notes.push(format!(
-                "randomized responses about a person add up to an ε of as much as {spent:.4}; at most {most} is allowed{single}"
-            ));
-        }
-        if let Some(spent) = self.response.filter(|_| responses > 0) {
-            let people =
-                if responses == 1 { "one person".into() } else { format!("{responses} people") };
-            let most = gate.response_limit();
-            self.broken.push(format!(
-                "randomized responses about {people} would add up to an ε of as much as {spent:.4} to {who}; at most {most} \
-                 is allowed"
-            ));
-        }
-        for ((confidence, most), &people) in gate.pvp.iter().zip(reached) {
-            let share = Ratio::new(u128::from(people), u128::from(members.max(1)));
-            self.pvp.push((*confidence, share.to_f64()));
-            if share > *most {
-                let share = 100.0 * share.to_f64();
-                self.broken.push(format!(
-                    "{who} would be confident with {confidence} or more of {share:.2} % of the people; at most a share of \
-                     {most} is allowed"
-                ));
-            }
-        }
-    }
-
-    /// Whether more people's values become certain than are left of the allowance of the whole
-    /// series.
-    fn too_many_certain(&self, gate: &Gate) -> bool {
-        self.newly > 0 && self.newly.saturating_add(self.spent) > gate.certain
-    }
-
-    /// Whether breaches of this sort break a threshold.
-    fn counts(&self, gate: &Gate, what: What) -> bool {
-        match what {
-            What::Certain => self.too_many_certain(gate),
-            What::Candidates | What::Posterior | What::Undecided | What::Response => true,
-            What::Intersection => self
-                .pvp
-                .iter()
-                .zip(&gate.pvp)
-                .any(|((_, share), (_, most))| *share > most.to_f64() + ROUNDING),
-        }
-    }
-}
-
-/// What the new release tells about how quasi-identifiers and values go together.
-fn learnt_by_definetti(gate: &Gate, definetti: Option<&Strongest>, seen: &mut Seen) -> Vec<Breach> {
-    let Some(beliefs) = definetti.filter(|_| gate.panel.contains(&Panelist::DeFinetti)) else {
-        return Vec::new();
-    };
-    let strongest = beliefs.iter().map(|b| b.1).fold(0.0, f64::max);
-    if strongest > seen.strongest.0 {
-        seen.strongest = (strongest, Some(Panelist::DeFinetti));
-    }
-    // What the new release alone teaches is judged only where the policy gives a limit.
-    let Some(limit) = seen.limit.filter(|limit| limit.given) else { return Vec::new() };
-    let most = limit.most;
-    let beyond = |(person, &(value, p)): (u32, &(u32, f64))| {
-        let breach = Breach {
-            what: What::Posterior,
-            people: vec![person],
-            value: Some(value),
-            before: 0.0,
-            after: p,
-            reason: None,
-            kind: u32::MAX,
-        };
-        limit.exceeded_by(p).then_some(breach)
-    };
-    let found: Vec<Breach> = (0u32..).zip(beliefs).filter_map(beyond).collect();
-    if !found.is_empty() && !seen.broken.iter().any(|b| b.contains("would believe")) {
-        let who = &seen.adversary.name;
-        seen.broken.push(format!(
-            "{who} would believe in a person's value with {strongest:.4} (`definetti`); at most {most} is allowed"
-        ));
-    }
-    found
-}
-
-/// What follows from these releases. Solving for beliefs may prove more to be impossible than flows
-/// do, where people who have to do with each other are many: it is done if anything was left
-/// undecided, or if beliefs are judged.
-fn learn(
+/// What flows prove from these releases. What they leave undecided, and beliefs, are for
+/// [`Learnt::deepen`].
+pub(super) fn learn(
     memory: &Memory,
     gate: &Gate,
     releases: &[usize],
-    beliefs: bool,
     watch: &Watch<'_>,
 ) -> Result<Learnt, Failure> {
     let crowd = memory.crowd(releases);
-    let evidence = memory.evidence(&crowd, releases);
-    let wrong = |c| contradiction(memory, releases, &crowd, &evidence, &c);
-    let limit = gate.limit(&memory.attribute);
-    let wants = |panelist| beliefs && limit.is_some() && gate.panel.contains(&panelist);
-    let ask = |_, _| watch.go_on();
+    let evidence = memory.evidence(&crowd, releases, watch);
     watch.go_on();
-    let first = forced_unless(&evidence, watch).map_err(wrong)?;
     watch.check()?;
-    let (forced, beliefs) = if wants(Panelist::MaximumEntropy)
-        || beliefs && (1..=SOLVED).contains(&first.undecided.len())
-    {
-        let Inference { forced, beliefs } = infer(&evidence, WORK, &ask).map_err(wrong)?;
-        (forced, Some(beliefs))
-    } else {
-        (first, None)
-    };
-    let counted = wants(Panelist::Worlds).then(|| {
-        let options = Options { budget: 0, ..Options::default() };
-        worlds(&evidence, &forced.possible, &options, &ask)
-    });
+    let forced = forced_within(&evidence, gate.work, watch);
     watch.check()?;
-    let worlds = counted.transpose().map_err(|e| {
-        Failure::refused("not-counted", format!("worlds could not be counted: {e}"))
-    })?;
-    let believed = |o: &u32| beliefs.as_ref().is_none_or(|b| b.probability[*o as usize] >= NOTHING);
-    let doubtful = forced.undecided.iter().copied().filter(|o| !believed(o)).collect();
-    Ok(Learnt { crowd, evidence, forced, beliefs, worlds, doubtful })
+    let forced = forced.map_err(|c| contradiction(memory, releases, &crowd, &evidence, &c))?;
+    let exhausted = forced.exhausted;
+    Ok(Learnt {
+        crowd,
+        evidence,
+        forced,
+        beliefs: None,
+        worlds: None,
+        doubtful: Vec::new(),
+        complete: false,
+        judged: false,
+        exhausted,
+    })
 }
 
 impl Learnt {
+    /// The same with beliefs and what their solution proves. Solving for beliefs may prove more to
+    /// be impossible than flows do, where people who have to do with each other are many: it is
+    /// done if anything was left undecided, or if beliefs are judged.
+    pub fn deepen(
+        self,
+        memory: &Memory,
+        gate: &Gate,
+        releases: &[usize],
+        watch: &Watch<'_>,
+    ) -> Result<Learnt, Failure> {
+        let Learnt { crowd, evidence, forced, mut exhausted, .. } = self;
+        let wrong = |c| contradiction(memory, releases, &crowd, &evidence, &c);
+        let limited = gate.limit(&memory.attribute).is_some();
+        let wants = |panelist| limited && gate.panel.contains(&panelist);
+        let judged = wants(Panelist::MaximumEntropy) || wants(Panelist::Worlds);
+        let solved =
+            wants(Panelist::MaximumEntropy) || (1..=SOLVED).contains(&forced.undecided.len());
+        let (forced, beliefs) = if solved && watch.go_on() {
+            let found = infer_from(&evidence, forced, gate.work, watch);
+            watch.check()?;
+            let Inference { forced, beliefs } = found.map_err(wrong)?;
+            (forced, Some(beliefs))
+        } else {
+            (forced, None)
+        };
+        let counted = wants(Panelist::Worlds).then(|| {
+            let options = Options { budget: 0, ..Options::default() };
+            worlds(&evidence, &forced.possible, &options, watch)
+        });
+        watch.check()?;
+        let worlds = counted.transpose().map_err(|e| {
+            Failure::refused("not-counted", format!("worlds could not be counted: {e}"))
+        })?;
+        let believed =
+            |o: &u32| beliefs.as_ref().is_none_or(|b| b.probability[*o as usize] >= NOTHING);
+        let doubtful = forced.undecided.iter().copied().filter(|o| !believed(o)).collect();
+        let of_beliefs = beliefs.as_ref().and_then(|b| b.exhausted);
+        let of_time = watch.out_of_time().then_some(Exhausted::Time);
+        exhausted = exhausted.max(of_beliefs).max(of_time);
+        Ok(Learnt {
+            crowd,
+            evidence,
+            forced,
+            beliefs,
+            worlds,
+            doubtful,
+            complete: true,
+            judged,
+            exhausted,
+        })
+    }
+
     /// What is known of every kind of the crowd.
-    fn everything(&self, memory: &Memory, gate: &Gate) -> Vec<Known> {
+    pub fn everything(&self, memory: &Memory, gate: &Gate) -> Vec<Known> {
         let kinds = 0..self.crowd.kinds.len() as u32;
         match &memory.rows {
             None => kinds.map(|kind| self.known(gate, kind)).collect(),
@@ -645,7 +184,7 @@ impl Learnt {
     }
 
     /// Whether values are told apart now that were one before.
-    fn refines(&self, memory: &Memory, kind: u32, before: &Learnt, kind_before: u32) -> bool {
+    pub fn refines(&self, memory: &Memory, kind: u32, before: &Learnt, kind_before: u32) -> bool {
         let Some(rows) = &memory.rows else { return false };
         rows.refines(&before.candidates(rows, kind_before), &self.candidates(rows, kind))
     }
@@ -663,9 +202,14 @@ impl Learnt {
         let allowed =
             self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
         let intersection = rows.candidates(allowed.filter(|v| *v != Outcome::UNKNOWN)).len() as u64;
-        let unsettled = self.is_unsettled(gate, kind);
-        let mut known =
-            Known { candidates, certain, intersection, strongest: (first, 0.0, None), unsettled };
+        let mut known = Known {
+            candidates,
+            certain,
+            intersection,
+            strongest: (first, 0.0, None),
+            unsettled: self.is_unsettled(gate, kind),
+            undecided: self.undecided(kind),
+        };
         for &panelist in &gate.panel {
             let beliefs = match panelist {
                 Panelist::Intersection => vec![(first, 1.0 / intersection as f64)],
@@ -718,6 +262,7 @@ impl Learnt {
             intersection,
             strongest: (first, 0.0, None),
             unsettled: self.is_unsettled(gate, kind),
+            undecided: self.undecided(kind),
         };
         for &panelist in &gate.panel {
             let belief = self.belief(kind, panelist, intersection);
@@ -742,12 +287,33 @@ impl Learnt {
     /// Whether the belief of maximum entropy about a kind is on the panel and did not settle.
     fn is_unsettled(&self, gate: &Gate, kind: u32) -> bool {
         let judged = gate.panel.contains(&Panelist::MaximumEntropy);
-        let unsettled =
-            self.beliefs.as_ref().filter(|_| judged).map_or(&[][..], |b| &b.unsettled[..]);
-        let outcomes = self.evidence.outcomes_of(kind);
-        unsettled
-            .get(unsettled.partition_point(|&o| o < outcomes.start))
-            .is_some_and(|o| outcomes.contains(o))
+        let beliefs = self.beliefs.as_ref().filter(|_| judged);
+        beliefs.is_some_and(|beliefs| self.is_among(&beliefs.unsettled, kind))
+    }
+
+    /// Whether an outcome of a kind is among some, which rise.
+    fn is_among(&self, outcomes: &[u32], kind: u32) -> bool {
+        let of_kind = self.evidence.outcomes_of(kind);
+        let first = outcomes.get(outcomes.partition_point(|&o| o < of_kind.start));
+        first.is_some_and(|o| of_kind.contains(o))
+    }
+
+    /// What was used up before it was found out what is known of a kind; nothing if it is known, or
+    /// was not looked for. A belief that settled, or worlds that were counted, tell which values are
+    /// possible even where flows did not get so far.
+    fn undecided(&self, kind: u32) -> Option<Exhausted> {
+        if !self.complete {
+            return None;
+        }
+        let believed = self.beliefs.as_ref().is_some_and(|b| !self.is_among(&b.unsettled, kind));
+        let counts = |w: &Worlds| self.evidence.outcomes_of(kind).all(|o| w.knows(o));
+        if believed || self.worlds.as_ref().is_some_and(counts) || self.possible(kind).len() < 2 {
+            return None;
+        }
+        let flows = self.forced.exhausted.filter(|_| self.is_among(&self.forced.undecided, kind));
+        // Beliefs that did not settle within their work are judged as the policy's limit says.
+        let beliefs = self.exhausted.filter(|by| self.judged && *by == Exhausted::Time);
+        flows.max(beliefs)
     }
 
     /// The value that somebody on the panel believes in most.
@@ -792,7 +358,7 @@ impl Learnt {
         Some(sums)
     }
 
-    fn notes(&self, gate: &Gate) -> Vec<String> {
+    pub fn notes(&self, gate: &Gate) -> Vec<String> {
         let mut notes = Vec::new();
         let undecided = self.forced.undecided.len();
         if undecided > 0 {
@@ -811,10 +377,24 @@ impl Learnt {
                 (0u32..).zip(&self.crowd.kinds).filter(|(kind, _)| self.is_unsettled(gate, *kind));
             let people: u64 = kinds.map(|(_, (people, _))| u64::from(*people)).sum();
             notes.push(format!(
-                "the maximum-entropy belief about {people} people did not settle within its limit of work; so far a count is \
-                 missed by {:.2e} people at most",
+                "the maximum-entropy belief about {people} people did not settle {}; so far a count is missed by {:.2e} \
+                 people at most",
+                match b.exhausted {
+                    Some(Exhausted::Time) => "before time was up",
+                    _ => "within its limit of work",
+                },
                 b.violation
             ));
+        }
+        match self.exhausted {
+            Some(Exhausted::Time) => notes.push(
+                "time was up before everything was found out; `seconds` of the gate is how long a judgement may take"
+                    .into(),
+            ),
+            Some(Exhausted::Work) if self.forced.exhausted.is_some() => notes.push(
+                "the limit of work was reached before flows had excluded everything that they can".into(),
+            ),
+            _ => (),
         }
         let counted = self.worlds.as_ref().filter(|_| gate.panel.contains(&Panelist::Worlds));
         let people = self.evidence.people();
@@ -827,7 +407,7 @@ impl Learnt {
     }
 
     /// Names the people of breaches, which know their kinds.
-    fn name(&self, breaches: &mut [Breach]) {
+    pub fn name(&self, breaches: &mut [Breach]) {
         let mut wanted: HashMap<u32, Vec<u32>> =
             breaches.iter().map(|b| (b.kind, Vec::new())).collect();
         for (person, kind) in (0u32..).zip(&self.crowd.kind_of) {

@@ -2,8 +2,12 @@
 
 use super::rows::Rows;
 use crate::inference::{Evidence, Located};
+use crate::progress::Watch;
 use crate::table::number_tuples;
 use std::collections::BTreeSet;
+
+/// Kinds of people between two questions whether to go on: they may have many outcomes.
+const KINDS: u64 = 256;
 
 /// Releases about one sensitive attribute and the people in them.
 pub struct Memory {
@@ -22,8 +26,10 @@ pub struct Memory {
     pub notes: Vec<String>,
     /// The releases, the new one last.
     pub releases: Vec<Remembered>,
-    /// Number of people. Somebody whose value changed is another person.
+    /// Number of people.
     pub people: usize,
+    /// The people who are judged; everybody, if there is no list. The others only count.
+    pub judged: Option<Vec<bool>>,
     /// What a person is called.
     pub name: Box<dyn Fn(u32) -> String + Send + Sync>,
 }
@@ -46,30 +52,35 @@ pub struct Remembered {
     /// Records that are nobody's of these people, and counterfeits: so many, in this group, surely
     /// or perhaps.
     pub strangers: Vec<(u32, Located)>,
-    /// People whose value it made certain when it was published, by adversary.
+    /// People whose value it made certain when it was published, by adversary. Of the new release:
+    /// those that were counted with other values of the same column, before or after they changed.
     pub newly: Vec<(String, u64)>,
     /// For columns of [`Rows`] that changed for somebody: everybody's version here. Releases say
-    /// something about the same value of a person only if they show the same version.
+    /// something about the same value of a person only if they show the same version. Of the judged
+    /// column, version 0 is judged.
     pub versions: Vec<(usize, Vec<u32>)>,
     /// The ε of randomized response, if it shows the attribute so.
     pub response: Option<f64>,
 }
 
 impl Remembered {
-    /// The slots of some columns of a person: the column itself for its newest version.
+    /// The slots of some columns of a person: the column itself for version 0.
     pub(super) fn slots(&self, shown: &[usize], person: u32, columns: usize) -> Vec<usize> {
-        let version = |column: usize| {
-            let of = self.versions.iter().find(|(c, _)| *c == column);
-            of.map_or(0, |(_, versions)| versions[person as usize] as usize)
-        };
-        shown.iter().map(|&column| column + columns * version(column)).collect()
+        let slot = |&column: &usize| column + columns * self.version(column, person) as usize;
+        shown.iter().map(slot).collect()
+    }
+
+    /// The version of a column that it shows of a person.
+    fn version(&self, column: usize, person: u32) -> u32 {
+        let of = self.versions.iter().find(|(c, _)| *c == column);
+        of.map_or(0, |(_, versions)| versions[person as usize])
     }
 }
 
 /// Somebody who was given releases, or several who put together what they were given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adversary {
-    /// Who it is.
+    /// Its name.
     pub name: String,
     /// Indices of the releases, rising.
     pub releases: Vec<usize>,
@@ -150,12 +161,26 @@ impl Memory {
     pub(super) fn spent(&self, adversary: &Adversary) -> u64 {
         let told = |release: &Remembered| {
             let by = |name: &str| {
-                release.newly.iter().find(|(who, _)| who == name).map(|(_, people)| *people)
+                let mut told = release.newly.iter().filter(|(who, _)| who == name).peekable();
+                told.peek().is_some().then(|| told.map(|(_, people)| *people).sum::<u64>())
             };
             by(&adversary.name).or_else(|| by(EVERYBODY)).unwrap_or(0)
         };
-        let earlier = adversary.releases.split_last().map_or(&[][..], |(_, earlier)| earlier);
-        earlier.iter().map(|&r| told(&self.releases[r])).sum()
+        adversary.releases.iter().map(|&r| told(&self.releases[r])).sum()
+    }
+
+    /// How many other values of the judged column somebody had at most, before or after the one that
+    /// is judged, where releases show it in rows with other columns.
+    pub fn replaced(&self) -> u32 {
+        let Some(rows) = &self.rows else { return 0 };
+        let versions = self.releases.iter().flat_map(|r| &r.versions);
+        let judged = versions.filter(|(column, _)| *column == rows.judged());
+        judged.flat_map(|(_, versions)| versions).max().copied().unwrap_or(0)
+    }
+
+    /// Whether a person is judged.
+    pub(super) fn is_judged(&self, person: u32) -> bool {
+        self.judged.as_ref().is_none_or(|judged| judged[person as usize])
     }
 
     /// People who are alike in these releases.
@@ -167,6 +192,12 @@ impl Memory {
         for (_, versions) in releases.iter().flat_map(|&r| &self.releases[r].versions) {
             columns.push(versions);
             sizes.push(u64::from(versions.iter().max().copied().unwrap_or(0)) + 1);
+        }
+        let judged: Option<Vec<u32>> =
+            self.judged.as_ref().map(|judged| judged.iter().map(|&j| u32::from(j)).collect());
+        if let Some(judged) = &judged {
+            columns.push(judged);
+            sizes.push(2);
         }
         if columns.is_empty() {
             let kinds = if self.people == 0 { Vec::new() } else { vec![(self.people as u32, 0)] };
@@ -197,8 +228,10 @@ impl Memory {
     /// The ε of randomized response that a person's releases among these add up to, and how many
     /// they are.
     pub(super) fn response(&self, person: u32, releases: &[usize]) -> (f64, u64) {
-        let spent =
-            releases.iter().map(|&r| &self.releases[r]).filter(|r| r.place[person as usize] != 0);
+        let judged = self.rows.as_ref().map_or(0, Rows::judged);
+        let about =
+            |r: &&Remembered| r.place[person as usize] != 0 && r.version(judged, person) == 0;
+        let spent = releases.iter().map(|&r| &self.releases[r]).filter(about);
         spent.filter_map(|r| r.response).fold((0.0, 0), |(sum, n), epsilon| (sum + epsilon, n + 1))
     }
 
@@ -212,7 +245,13 @@ impl Memory {
     }
 
     /// What these releases say: the kinds of the crowd, then strangers.
-    pub(super) fn evidence(&self, crowd: &Crowd, releases: &[usize]) -> Evidence {
+    /// Once it is cancelled, people are missing.
+    pub(super) fn evidence(
+        &self,
+        crowd: &Crowd,
+        releases: &[usize],
+        watch: &Watch<'_>,
+    ) -> Evidence {
         if let Some(rows) = &self.rows {
             return rows.evidence(self, crowd, releases);
         }
@@ -227,6 +266,8 @@ impl Memory {
                 (*people, located)
             })
         });
-        Evidence::new(&groups, kinds.chain(strangers))
+        let kinds =
+            kinds.chain(strangers).take_while(|_| watch.work(1, KINDS) || watch.out_of_time());
+        Evidence::new(&groups, kinds)
     }
 }

@@ -1,20 +1,21 @@
 //! Why something becomes known: the published facts, in words, and the releases that they are from.
 
-use super::learn::{Breach, Learnt, What};
+use super::learn::Learnt;
 use super::memory::{Crowd, Memory};
+use super::seen::{Breach, What};
 use crate::failure::{Action, Failure, Remedy};
 use crate::inference::sentences::Names;
 use crate::inference::witness::{Claim, Explainer, Proof, Witness};
 use crate::inference::{Contradiction, Evidence, Located, Outcome, Reasons, Source};
 use crate::progress::Watch;
 
-/// So many of the worst are looked at,
+/// Number of the worst breaches that are looked at,
 const LOOKED_AT: usize = 50;
-/// and so many of them are explained in full,
+/// number of them that are explained in full,
 const EXPLAINED: usize = 20;
 /// where no more facts than this are needed,
 const FACTS: usize = 12;
-/// each with so much work: about a tenth of a second.
+/// and the work for each of them: about a tenth of a second.
 const WORK: u64 = 5_000_000;
 
 /// The published facts that give an inference.
@@ -57,6 +58,7 @@ impl Learnt {
             found.push((facts.len(), at, claim, facts));
         }
         found.sort_unstable_by_key(|(facts, at, ..)| (*facts, *at));
+        let members = members(memory, releases);
         let names = Naming { memory, releases, learnt: &self.crowd };
         for (i, (_, at, claim, facts)) in found.into_iter().enumerate() {
             if !watch.go_on() {
@@ -72,8 +74,8 @@ impl Learnt {
                 if memory.rows.is_some() { Witness { proof: Proof::Exhaustion, ..w } } else { w }
             });
             let used = witness.as_ref().map_or(&facts, |w| &w.facts);
-            let contributing =
-                self.contributing(memory, releases, used, self.crowd.kinds[breach.kind as usize].1);
+            let person = self.crowd.kinds[breach.kind as usize].1;
+            let contributing = self.contributing(memory, releases, &members, used, person);
             let sentences = match &witness {
                 Some(Witness { facts, .. }) if facts.is_empty() && memory.rows.is_some() => {
                     vec![
@@ -81,12 +83,21 @@ impl Learnt {
                             .into(),
                     ]
                 }
+                Some(witness) if memory.rows.is_some() => {
+                    let mut sentences = explainer.sentences(witness, &names);
+                    // Without it the counts prove nothing: they are of rows, not of values.
+                    sentences.insert(
+                        sentences.len().saturating_sub(1),
+                        "The rows of one person in several releases agree in every column that they share.".into(),
+                    );
+                    sentences
+                }
                 Some(witness) => explainer.sentences(witness, &names),
                 // Where a search or beliefs excluded something, no facts are at hand.
                 None if facts.is_empty() => vec!["no short reason was found".into()],
                 None => vec![format!(
-                    "it follows from what was published in {} places together",
-                    facts.len() + 1
+                    "no short reason was found: it takes {} published counts together",
+                    facts.len()
                 )],
             };
             breach.reason = Some(Reason { sentences, releases: contributing });
@@ -100,6 +111,7 @@ impl Learnt {
         &self,
         memory: &Memory,
         releases: &[usize],
+        members: &[Vec<Vec<u32>>],
         facts: &[u32],
         person: u32,
     ) -> Vec<usize> {
@@ -112,17 +124,12 @@ impl Learnt {
             else {
                 continue;
             };
-            let here = &memory.releases[releases[release as usize]];
             told.push(releases[release as usize]);
-            let inside = |p: &usize| {
-                let spot = here.place[*p].checked_sub(1).map(|spot| &here.spots[spot as usize]);
-                spot.is_some_and(|spot| spot.groups.contains(&group))
-            };
-            for other in (0..memory.people).filter(inside) {
+            for &other in &members[release as usize][group as usize] {
                 let lacks = |r: &usize| {
                     let there = &memory.releases[*r];
-                    let spot =
-                        there.place[other].checked_sub(1).map(|spot| &there.spots[spot as usize]);
+                    let place = there.place[other as usize];
+                    let spot = place.checked_sub(1).map(|spot| &there.spots[spot as usize]);
                     let fits = |v: u32| match &memory.rows {
                         Some(rows) => rows.agree((releases[release as usize], value), (*r, v)),
                         None => v == value,
@@ -145,6 +152,22 @@ impl Learnt {
             self.evidence.outcomes_of(kind).map(|o| self.evidence.outcomes()[o as usize].value);
         allowed.filter(|v| *v != Outcome::UNKNOWN).find(|v| !possible.contains(v))
     }
+}
+
+/// For each group of each of these releases, the people who may be in it.
+fn members(memory: &Memory, releases: &[usize]) -> Vec<Vec<Vec<u32>>> {
+    let of_release = |&r: &usize| {
+        let release = &memory.releases[r];
+        let mut members = vec![Vec::new(); release.groups.len()];
+        for (person, place) in (0u32..).zip(&release.place) {
+            let Some(spot) = place.checked_sub(1) else { continue };
+            for &group in &release.spots[spot as usize].groups {
+                members[group as usize].push(person);
+            }
+        }
+        members
+    };
+    releases.iter().map(of_release).collect()
 }
 
 /// What the ledger holds contradicts itself: says why.

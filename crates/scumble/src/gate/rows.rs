@@ -160,6 +160,11 @@ impl Rows {
         Some(self.names.len() as u32 + sets.single(atom))
     }
 
+    /// Index of the judged column.
+    pub(super) fn judged(&self) -> usize {
+        self.judged
+    }
+
     fn set_of(&self, value: u32) -> u32 {
         value - self.names.len() as u32
     }

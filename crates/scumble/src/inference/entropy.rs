@@ -12,7 +12,7 @@ mod newton;
 mod part;
 mod recession;
 
-use super::effort::Effort;
+use super::effort::{Effort, Exhausted};
 use super::evidence::{Component, Evidence};
 use crate::progress::{Progress, Watch};
 use part::Part;
@@ -54,6 +54,10 @@ pub struct Beliefs {
     /// Those of them whose probability was about to vanish, rising: they may be impossible, and
     /// stand in the way.
     pub suspects: Vec<u32>,
+    /// Steps that it took.
+    pub work: u64,
+    /// Whether work or time was used up before every part had settled.
+    pub exhausted: Option<Exhausted>,
 }
 
 /// No belief meets all facts.
@@ -103,23 +107,57 @@ pub fn entropy_of(p: f64) -> f64 {
 ///
 /// `possible` comes from [`super::forced`]. If it leaves in outcomes that are impossible, they are
 /// found by the way their probability falls, and dropped if that can be proven. `work` limits the
-/// steps, each of which handles one number. When it is cancelled, parts that are left have not
-/// settled.
+/// steps, each of which handles one number. When it is cancelled or time is up, parts that are left
+/// have not settled.
 pub fn maximum_entropy(
     evidence: &Evidence,
     possible: &[bool],
     work: u64,
     progress: Progress<'_>,
 ) -> Result<Beliefs, NoBelief> {
+    let watch = Watch::timed(progress, 0);
+    if !watch.go_on() {
+        return uniform(evidence, possible, watch.out_of_time());
+    }
     let parts = evidence.components(possible).ok_or(NoBelief { facts: Vec::new() })?;
     let total = parts.iter().map(|p| p.outcomes.len() as u64).sum();
-    let report = Report { watch: Watch::new(progress, total), work: work / u64::max(total, 1) };
+    let report = Report { watch: Watch::timed(progress, total), work: work / u64::max(total, 1) };
     let (large, small): (Vec<&Component>, Vec<&Component>) =
         parts.iter().partition(|p| p.outcomes.len() >= LARGE);
     let mut solved: Vec<(&Component, Result<Answer, NoBelief>)> =
         large.into_iter().map(|part| (part, solve(part, &report))).collect();
     solved.par_extend(small.into_par_iter().map(|part| (part, solve(part, &report))));
-    collect(evidence, possible, parts.len(), solved)
+    let mut beliefs = collect(evidence, possible, parts.len(), solved)?;
+    let cut_short = report.watch.stopped() && !beliefs.unsettled.is_empty();
+    beliefs.exhausted = beliefs.exhausted.max(cut_short.then_some(Exhausted::Time));
+    Ok(beliefs)
+}
+
+/// The belief before anything is solved: all outcomes of a person are equally likely. By how much it
+/// misses counts is told if it is `wanted`.
+fn uniform(evidence: &Evidence, possible: &[bool], wanted: bool) -> Result<Beliefs, NoBelief> {
+    let mut beliefs = collect(evidence, possible, 0, Vec::new())?;
+    let mut counts = vec![0.0; evidence.facts().len()];
+    for (kind, k) in (0u32..).zip(evidence.kinds()) {
+        let open = evidence.outcomes_of(kind).filter(|&o| possible[o as usize]);
+        let count = open.clone().count();
+        beliefs.entropy += f64::from(k.people) * (count.max(1) as f64).ln();
+        for outcome in open {
+            beliefs.probability[outcome as usize] = 1.0 / count as f64;
+            if count > 1 {
+                beliefs.unsettled.push(outcome);
+            }
+            let people = if wanted { f64::from(k.people) / count as f64 } else { 0.0 };
+            evidence.facts_of(outcome).iter().for_each(|&f| counts[f as usize] += people);
+        }
+    }
+    if wanted {
+        let missed = evidence.facts().iter().zip(&counts);
+        let missed = missed.map(|(f, &c)| (f.low as f64 - c).max(c - f.high as f64));
+        beliefs.violation = missed.fold(0.0, f64::max);
+    }
+    beliefs.exhausted = (!beliefs.unsettled.is_empty()).then_some(Exhausted::Time);
+    Ok(beliefs)
 }
 
 /// Puts the answers of the parts together.
@@ -140,6 +178,8 @@ fn collect(
         vanishing: Vec::new(),
         unsettled: Vec::new(),
         suspects: Vec::new(),
+        work: 0,
+        exhausted: None,
     };
     for (part, answer) in solved {
         match answer {
@@ -176,6 +216,8 @@ impl Beliefs {
         self.vanishing.extend(answer.vanishing.into_iter().map(|o| part.outcomes[o as usize]));
         self.unsettled.extend(answer.unsettled.into_iter().map(|o| part.outcomes[o as usize]));
         self.suspects.extend(answer.suspects.into_iter().map(|o| part.outcomes[o as usize]));
+        self.work += answer.work;
+        self.exhausted = self.exhausted.max(answer.exhausted);
         self.violation = self.violation.max(answer.violation);
         self.iterations = self.iterations.max(answer.iterations);
     }
@@ -198,21 +240,35 @@ struct Answer {
     suspects: Vec<u32>,
     violation: f64,
     iterations: u32,
+    /// Steps that it took; known of the whole part only.
+    work: u64,
+    exhausted: Option<Exhausted>,
 }
 
+/// Solves a part within its share of the work.
 fn solve(component: &Component, report: &Report<'_>) -> Result<Answer, NoBelief> {
     let size = component.outcomes.len() as u64;
+    if report.watch.stopped() {
+        let possible = vec![true; component.outcomes.len()];
+        let beliefs = uniform(&component.evidence, &possible, report.watch.out_of_time())?;
+        return Ok(Answer::from(beliefs));
+    }
     let advance = |error: f64| {
         let digits = (error.max(newton::TOLERANCE).log10() / newton::TOLERANCE.log10()).max(0.0);
         let here = (digits * size as f64) as u64;
         report.watch.peek(here.min(size));
     };
     let silent = |_: f64| ();
-    let work = if report.watch.stopped() { 0 } else { report.work.saturating_mul(size) };
+    let work = report.work.saturating_mul(size);
     let effort = Effort::watched(work, Some(&report.watch));
     let progress: &dyn Fn(f64) = if component.outcomes.len() >= LARGE { &advance } else { &silent };
-    let answer = solve_part(component, None, &effort, progress);
+    let mut answer = solve_part(component, None, &effort, progress);
     report.watch.add(size);
+    if let Ok(answer) = &mut answer {
+        answer.work = work - effort.left();
+        let cut_short = effort.is_spent() && !answer.unsettled.is_empty();
+        answer.exhausted = cut_short.then_some(Exhausted::Work);
+    }
     answer
 }
 
@@ -236,6 +292,8 @@ fn solve_part(
         suspects: Vec::new(),
         violation: point.violation,
         iterations: point.steps,
+        work: 0,
+        exhausted: None,
     };
     for kind in 0..part.people.len() {
         for outcome in part.outcomes_of(kind) {
@@ -308,14 +366,22 @@ fn solve_without(
     let solved =
         parts.iter().map(|part| (part, solve_part(part, guess(part), effort, progress))).collect();
     let beliefs = collect(&component.evidence, &possible, count, solved)?;
-    Ok(Answer {
-        probability: beliefs.probability,
-        multiplier: beliefs.multiplier,
-        excluded: beliefs.excluded,
-        vanishing: beliefs.vanishing,
-        unsettled: beliefs.unsettled,
-        suspects: beliefs.suspects,
-        violation: beliefs.violation,
-        iterations: beliefs.iterations,
-    })
+    Ok(beliefs.into())
+}
+
+impl From<Beliefs> for Answer {
+    fn from(beliefs: Beliefs) -> Answer {
+        Answer {
+            probability: beliefs.probability,
+            multiplier: beliefs.multiplier,
+            excluded: beliefs.excluded,
+            vanishing: beliefs.vanishing,
+            unsettled: beliefs.unsettled,
+            suspects: beliefs.suspects,
+            violation: beliefs.violation,
+            iterations: beliefs.iterations,
+            work: beliefs.work,
+            exhausted: beliefs.exhausted,
+        }
+    }
 }

@@ -7,10 +7,16 @@
 //! release. With more, what is left falls into parts that have nothing to do with each other; small
 //! ones are decided by searching worlds (see [`super::search`]), in large ones the outcomes that
 //! are left are taken for possible, and that is said.
+//!
+//! The work is limited, and counted in looks at edges of networks and members of constraints. The
+//! networks of a pass share what is left in proportion to their size, and so do the parts that are
+//! searched, so that the answer does not depend on the machine. What is found within the limit is
+//! proven; what a network that was not finished, or a search, might still exclude is undecided.
 
+use super::effort::{Effort, Exhausted};
 use super::even::even;
 use super::evidence::{Component, Evidence, Source};
-use super::network::{HUB, Infeasible, Network, Node, OPEN, Progress, Work};
+use super::network::{Assignment, HUB, Infeasible, Network, Node, OPEN, Scratch, Settled};
 use super::reasons::{Contradiction, Reasons};
 use super::search;
 use crate::progress::Watch;
@@ -20,6 +26,10 @@ use rayon::prelude::*;
 /// Parts with more outcomes than this are not searched.
 const LARGE: usize = 400;
 
+/// Outcomes of a network in the making between two questions whether to go on: some hundredths of a
+/// second.
+const BUILT: u64 = 1 << 18;
+
 /// What follows with certainty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forced {
@@ -28,6 +38,10 @@ pub struct Forced {
     /// Outcomes that are taken for possible although no world with them was looked for, or none was
     /// found within the limits of the search; rising. They pass all transport networks.
     pub undecided: Vec<u32>,
+    /// Whether work or time was used up before all networks and searches were through.
+    pub exhausted: Option<Exhausted>,
+    /// Steps that it took.
+    pub work: u64,
     pub(super) log: Log,
 }
 
@@ -81,15 +95,22 @@ impl Forced {
     }
 }
 
-/// What is impossible in every world, or why there is no world.
+/// What is impossible in every world, or why there is no world; however much work that takes.
 pub fn forced(evidence: &Evidence) -> Result<Forced, Contradiction> {
-    forced_unless(evidence, &Watch::silent())
+    forced_within(evidence, u64::MAX, &Watch::silent())
 }
 
-/// The same; what is left when it is cancelled is taken for possible.
-pub fn forced_unless(evidence: &Evidence, watch: &Watch<'_>) -> Result<Forced, Contradiction> {
-    solve(evidence, true, watch)
-        .map_err(|(seed, log)| Reasons::within(evidence, &log).watched(watch).contradiction(&seed))
+/// The same within some work, and as long as the watch goes on: what is left then is undecided, and
+/// taken for possible.
+pub fn forced_within(
+    evidence: &Evidence,
+    work: u64,
+    watch: &Watch<'_>,
+) -> Result<Forced, Contradiction> {
+    let solved = solve(evidence, true, work, watch);
+    solved.map_err(|refuted| {
+        Reasons::within(evidence, &refuted.log).watched(watch).contradiction(&refuted.seed)
+    })
 }
 
 /// Where a contradiction was found.
@@ -101,32 +122,72 @@ pub(super) enum Seed {
     Facts(Vec<u32>),
 }
 
+/// There is no world: where that was found, how it came to it, and the steps that it took.
+pub(super) struct Refuted {
+    pub seed: Seed,
+    pub log: Log,
+    pub work: u64,
+}
+
 /// The same, and of a contradiction only where it was found. Without a search of the parts that are
 /// left, they are not decided.
 pub(super) fn solve(
     evidence: &Evidence,
     search: bool,
+    work: u64,
     watch: &Watch<'_>,
-) -> Result<Forced, (Seed, Log)> {
-    let mut engine = Engine::new(evidence, watch);
+) -> Result<Forced, Box<Refuted>> {
+    let mut engine = Engine::new(evidence, work, watch);
     if let Err(seed) = engine.run() {
-        return Err((seed, engine.into_log()));
+        let work = work - engine.left;
+        return Err(Box::new(Refuted { seed, work, log: engine.into_log() }));
     }
     let even = std::mem::take(&mut engine.even);
-    let possible: Vec<bool> = engine.progress.fixed.iter().map(|&n| n > 0).collect();
-    let mut forced = Forced { possible, undecided: Vec::new(), log: engine.into_log() };
-    let Some(parts) = evidence.components_of(&forced.possible, |kind| !even[kind as usize]) else {
-        return Err((broken(evidence, &forced.possible), forced.log));
+    let unfinished = engine.unfinished();
+    let left = engine.left;
+    let possible: Vec<bool> = engine.assignment.fixed.iter().map(|&n| n > 0).collect();
+    let exhausted = unfinished.is_some().then_some(Exhausted::Work);
+    let mut forced = Forced {
+        possible,
+        undecided: Vec::new(),
+        exhausted,
+        work: work - left,
+        log: engine.into_log(),
     };
-    if !search || watch.stopped() {
-        forced.undecided = parts.into_iter().flat_map(|part| part.outcomes).collect();
+    if watch.stopped() {
+        // What belongs together no longer matters.
+        let kinds = (0..evidence.kinds().len() as u32).filter(|&kind| !even[kind as usize]);
+        for kind in kinds {
+            let mut left = evidence.outcomes_of(kind).filter(|&o| forced.possible[o as usize]);
+            if left.clone().nth(1).is_some() {
+                forced.undecided.extend(&mut left);
+            }
+        }
+        forced.exhausted = Some(Exhausted::Time);
         return Ok(forced);
     }
-    let found: Vec<_> =
-        parts.par_iter().map(|part| decide(part, &forced.log.family_of, watch)).collect();
+    let Some(parts) = evidence.components_of(&forced.possible, |kind| !even[kind as usize]) else {
+        let seed = broken(evidence, &forced.possible);
+        return Err(Box::new(Refuted { seed, log: forced.log, work: forced.work }));
+    };
+    if !search {
+        forced.undecided = parts.into_iter().flat_map(|part| part.outcomes).collect();
+        forced.undecided.sort_unstable();
+        return Ok(forced);
+    }
+    let deciding = Deciding { family_of: &forced.log.family_of, unfinished, watch };
+    let searched = parts.iter().filter(|part| deciding.searches(part));
+    let per_outcome = left / searched.map(|part| part.outcomes.len() as u64).sum::<u64>().max(1);
+    let found: Vec<_> = parts.par_iter().map(|part| deciding.decide(part, per_outcome)).collect();
     for (part, found) in parts.iter().zip(found) {
-        let Some(found) = found else { return Err((Seed::Facts(part.facts.clone()), forced.log)) };
-        for (&outcome, verdict) in part.outcomes.iter().zip(found) {
+        let (verdicts, work, spent) = found;
+        forced.work += work;
+        forced.exhausted = forced.exhausted.max(spent.then_some(Exhausted::Work));
+        let Some(verdicts) = verdicts else {
+            let seed = Seed::Facts(part.facts.clone());
+            return Err(Box::new(Refuted { seed, log: forced.log, work: forced.work }));
+        };
+        for (&outcome, verdict) in part.outcomes.iter().zip(verdicts) {
             match verdict {
                 Some(true) => {}
                 Some(false) => {
@@ -138,21 +199,46 @@ pub(super) fn solve(
         }
     }
     forced.undecided.sort_unstable();
+    forced.exhausted = forced.exhausted.max(watch.stopped().then_some(Exhausted::Time));
     Ok(forced)
 }
 
-/// Which outcomes of a part are possible, as far as it can be said; `None` if it has no world.
-fn decide(part: &Component, family_of: &[u32], watch: &Watch<'_>) -> Option<Vec<Option<bool>>> {
-    let one_family =
-        part.facts.windows(2).all(|f| family_of[f[0] as usize] == family_of[f[1] as usize]);
-    let outcomes = part.outcomes.len();
-    if one_family {
-        // One transport network, and its vertices are whole numbers.
-        Some(vec![Some(true); outcomes])
-    } else if outcomes > LARGE {
-        Some(vec![None; outcomes])
-    } else {
-        search::possible(&part.evidence, watch)
+/// How parts are decided after the networks.
+struct Deciding<'a> {
+    family_of: &'a [u32],
+    /// Per outcome: whether a network that counts it is not finished. None if all are.
+    unfinished: Option<Vec<bool>>,
+    watch: &'a Watch<'a>,
+}
+
+impl Deciding<'_> {
+    /// Whether what is left of a part was possible in one transport network that was finished: its
+    /// vertices are whole numbers, so that every outcome that it left open is possible.
+    fn is_settled(&self, part: &Component) -> bool {
+        let family = |fact: u32| self.family_of[fact as usize];
+        let is_finished =
+            |o: &u32| self.unfinished.as_ref().is_none_or(|unfinished| !unfinished[*o as usize]);
+        part.facts.windows(2).all(|f| family(f[0]) == family(f[1]))
+            && part.outcomes.iter().all(is_finished)
+    }
+
+    /// Whether a part is searched.
+    fn searches(&self, part: &Component) -> bool {
+        part.outcomes.len() <= LARGE && !self.is_settled(part)
+    }
+
+    /// Which outcomes of a part are possible, as far as it can be said with so much work for each
+    /// (nothing if the part has no world); the work that it took, and whether it was all there was.
+    fn decide(&self, part: &Component, per_outcome: u64) -> (Option<Vec<Option<bool>>>, u64, bool) {
+        let outcomes = part.outcomes.len();
+        if !self.searches(part) {
+            let verdict = self.is_settled(part).then_some(true);
+            return (Some(vec![verdict; outcomes]), 0, false);
+        }
+        let work = per_outcome.saturating_mul(outcomes as u64);
+        let effort = Effort::watched(work, Some(self.watch));
+        let verdicts = search::possible(&part.evidence, &effort);
+        (verdicts, work - effort.left(), effort.is_spent())
     }
 }
 
@@ -211,21 +297,22 @@ impl Pair {
     }
 }
 
-/// Outcomes, and how many people have each.
-type Fixed = Vec<(u32, u32)>;
-
-/// Settles some networks: what is fixed, and the parts of those that were split.
+/// Settles some networks, each within so many steps for an edge.
 fn settle(
     networks: &mut [Network],
-    progress: &Progress,
-    work: &mut Work,
+    assignment: &Assignment,
+    scratch: &mut Scratch,
+    per_edge: u64,
     watch: &Watch<'_>,
-) -> Result<(Fixed, Vec<Network>), Infeasible> {
-    let (mut fixed, mut parts) = (Vec::new(), Vec::new());
-    networks
-        .iter_mut()
-        .try_for_each(|network| network.settle(progress, work, (&mut fixed, &mut parts), watch))?;
-    Ok((fixed, parts))
+) -> Result<Settled, Infeasible> {
+    let mut settled = Settled::default();
+    for network in networks {
+        let work = per_edge.saturating_mul(network.len());
+        let effort = Effort::watched(work, Some(watch));
+        network.settle(assignment, scratch, &mut settled, &effort)?;
+        settled.work += work - effort.left();
+    }
+    Ok(settled)
 }
 
 /// The family of the people themselves: each kind is a count.
@@ -234,19 +321,21 @@ const NOWHERE: u32 = u32::MAX;
 
 struct Engine<'a> {
     evidence: &'a Evidence,
-    progress: Progress,
+    assignment: Assignment,
     /// For each kind, whether it needs no network because all its values are alike.
     even: Vec<bool>,
     /// For each kind how many outcomes are open.
     open: Vec<u32>,
-    /// How it came to that; what is fixed is in `progress`.
+    /// How it came to that; what is fixed is in `assignment`.
     log: Log,
     pairs: Vec<Pair>,
+    /// Work that is left.
+    left: u64,
     watch: &'a Watch<'a>,
 }
 
 impl<'a> Engine<'a> {
-    fn new(evidence: &'a Evidence, watch: &'a Watch<'a>) -> Engine<'a> {
+    fn new(evidence: &'a Evidence, work: u64, watch: &'a Watch<'a>) -> Engine<'a> {
         let (family_of, families) = families(evidence);
         let pair = |left, right| Pair {
             left,
@@ -258,7 +347,7 @@ impl<'a> Engine<'a> {
         };
         let mut pairs: Vec<Pair> = (1..families).map(|f| pair(PEOPLE, f)).collect();
         pairs.extend((1..families).flat_map(|a| (a + 1..families).map(move |b| pair(a, b))));
-        let progress = Progress {
+        let assignment = Assignment {
             fixed: vec![OPEN; evidence.outcomes().len()],
             kind_of: evidence.kind_of(),
             room: evidence.kinds().iter().map(|k| k.people).collect(),
@@ -268,11 +357,12 @@ impl<'a> Engine<'a> {
             .collect();
         let stamps = vec![Log::NEVER; evidence.outcomes().len()];
         let log = Log { fixed: Vec::new(), stamps, passes: vec![(PEOPLE, PEOPLE)], family_of };
-        Engine { evidence, progress, even: even(evidence), open, log, pairs, watch }
+        let even = even(evidence);
+        Engine { evidence, assignment, even, open, log, pairs, left: work, watch }
     }
 
     fn into_log(self) -> Log {
-        Log { fixed: self.progress.fixed, ..self.log }
+        Log { fixed: self.assignment.fixed, ..self.log }
     }
 
     /// Fixes what can be fixed; the networks of people are small, so they come first.
@@ -282,7 +372,7 @@ impl<'a> Engine<'a> {
         }
         (0..self.evidence.kinds().len() as u32).try_for_each(|kind| self.narrow(kind))?;
         while let Some(pair) = (0..self.pairs.len()).find(|&p| self.pairs[p].waits()) {
-            if !self.watch.go_on() {
+            if !self.watch.go_on() || self.left == 0 {
                 break;
             }
             self.log.passes.push((self.pairs[pair].left, self.pairs[pair].right));
@@ -293,7 +383,7 @@ impl<'a> Engine<'a> {
 
     /// What follows for a kind from what is fixed of it.
     fn narrow(&mut self, kind: u32) -> Result<(), Seed> {
-        let (room, open) = (self.progress.room[kind as usize], self.open[kind as usize]);
+        let (room, open) = (self.assignment.room[kind as usize], self.open[kind as usize]);
         if open == 0 {
             return if room == 0 { Ok(()) } else { Err(Seed::Kind(kind)) };
         }
@@ -301,7 +391,7 @@ impl<'a> Engine<'a> {
             return Ok(());
         }
         for outcome in self.evidence.outcomes_of(kind) {
-            if self.progress.fixed[outcome as usize] == OPEN {
+            if self.assignment.fixed[outcome as usize] == OPEN {
                 self.fix(outcome, room, 1);
             }
         }
@@ -310,10 +400,10 @@ impl<'a> Engine<'a> {
 
     /// Fixes an outcome, by a network (0) or by what its kind has otherwise (1).
     fn fix(&mut self, outcome: u32, people: u32, by: u32) {
-        let kind = self.progress.kind_of[outcome as usize] as usize;
-        self.progress.fixed[outcome as usize] = people;
+        let kind = self.assignment.kind_of[outcome as usize] as usize;
+        self.assignment.fixed[outcome as usize] = people;
         self.log.stamps[outcome as usize] = 2 * (self.log.passes.len() as u32 - 1) + by;
-        self.progress.room[kind] -= people;
+        self.assignment.room[kind] -= people;
         self.open[kind] -= 1;
         for pair in self.pairs.iter_mut().filter(|p| p.built) {
             pair.touch(outcome);
@@ -325,6 +415,9 @@ impl<'a> Engine<'a> {
         if !self.pairs[pair].built {
             self.build(pair);
         }
+        if !self.pairs[pair].built {
+            return Ok(());
+        }
         let Pair { networks, waiting, .. } = &mut self.pairs[pair];
         let mut numbers = std::mem::take(waiting);
         numbers.sort_unstable();
@@ -332,10 +425,13 @@ impl<'a> Engine<'a> {
         let mut waiting: Vec<Network> =
             numbers.iter().map(|&n| std::mem::take(&mut networks[n as usize])).collect();
         let chunk = (waiting.len() / 64).clamp(1, 512);
-        let (progress, watch) = (&self.progress, self.watch);
+        let (assignment, watch) = (&self.assignment, self.watch);
+        let per_edge = self.left / waiting.iter().map(Network::len).sum::<u64>().max(1);
         let chunks = waiting.par_chunks_mut(chunk);
         let settled: Vec<_> = chunks
-            .map_init(Work::default, |work, networks| settle(networks, progress, work, watch))
+            .map_init(Scratch::default, |scratch, networks| {
+                settle(networks, assignment, scratch, per_edge, watch)
+            })
             .collect();
         for (number, network) in numbers.into_iter().zip(waiting) {
             self.pairs[pair].networks[number as usize] = network;
@@ -345,17 +441,40 @@ impl<'a> Engine<'a> {
                 return Err(self.facts_of_nodes(&cut.0));
             }
         }
-        for (fixed, parts) in settled.into_iter().flatten() {
+        for Settled { fixed, parts, work } in settled.into_iter().flatten() {
+            self.left -= work.min(self.left);
             parts.into_iter().for_each(|network| self.pairs[pair].put(network));
             self.apply(&fixed)?;
         }
+        // Too little for one look at each edge is as good as nothing.
+        self.left = if per_edge == 0 { 0 } else { self.left };
         Ok(())
+    }
+
+    /// For each outcome, whether a network that counts it was not made or not finished; nothing if
+    /// all networks are finished.
+    fn unfinished(&self) -> Option<Vec<bool>> {
+        let count = self.evidence.outcomes().len();
+        if self.pairs.iter().any(|pair| !pair.built) {
+            return Some(vec![true; count]);
+        }
+        let mut unfinished = vec![false; count];
+        let mut any = false;
+        for pair in &self.pairs {
+            let waits = pair.waiting.iter().map(|&n| &pair.networks[n as usize]);
+            let cut_short = pair.networks.iter().filter(|network| network.is_unfinished());
+            for network in waits.chain(cut_short).filter(|network| !network.is_empty()) {
+                any = true;
+                network.outcomes().iter().for_each(|&o| unfinished[o as usize] = true);
+            }
+        }
+        any.then_some(unfinished)
     }
 
     fn apply(&mut self, fixed: &[(u32, u32)]) -> Result<(), Seed> {
         for &(outcome, people) in fixed {
-            let kind = self.progress.kind_of[outcome as usize];
-            let before = self.progress.fixed[outcome as usize];
+            let kind = self.assignment.kind_of[outcome as usize];
+            let before = self.assignment.fixed[outcome as usize];
             if before != OPEN {
                 // Its kind settled it meanwhile.
                 if before != people {
@@ -363,12 +482,12 @@ impl<'a> Engine<'a> {
                 }
                 continue;
             }
-            if people > self.progress.room[kind as usize] {
+            if people > self.assignment.room[kind as usize] {
                 return Err(Seed::Facts(self.facts_about(kind)));
             }
             self.fix(outcome, people, 0);
             self.narrow(kind)?;
-            if people > 0 && self.progress.room[kind as usize] > 0 {
+            if people > 0 && self.assignment.room[kind as usize] > 0 {
                 self.touch(kind);
             }
         }
@@ -398,18 +517,22 @@ impl<'a> Engine<'a> {
     }
 
     fn node(&self, outcome: u32, family: u32) -> u32 {
-        self.log.node(self.evidence, outcome, self.progress.kind_of[outcome as usize], family)
+        self.log.node(self.evidence, outcome, self.assignment.kind_of[outcome as usize], family)
     }
 
-    /// Makes the networks of a pair from the outcomes that are open, and counts who is fixed.
+    /// Makes the networks of a pair from the outcomes that are open, and counts who is fixed. Once it
+    /// is stopped, they stay unmade.
     fn build(&mut self, pair: usize) {
         let (left, right) = (self.pairs[pair].left, self.pairs[pair].right);
         let mut ends: Vec<(u32, u32, u32)> = Vec::new();
         let mut taken = vec![0u64; self.evidence.facts().len()];
         for outcome in 0..self.evidence.outcomes().len() as u32 {
-            let people = self.progress.fixed[outcome as usize];
+            if !self.watch.work(1, BUILT) {
+                return;
+            }
+            let people = self.assignment.fixed[outcome as usize];
             if people == OPEN {
-                if self.even[self.progress.kind_of[outcome as usize] as usize] {
+                if self.even[self.assignment.kind_of[outcome as usize] as usize] {
                     continue;
                 }
                 let (left, right) = (self.node(outcome, left), self.node(outcome, right));
@@ -427,7 +550,7 @@ impl<'a> Engine<'a> {
         let pair = &mut self.pairs[pair];
         pair.built = true;
         pair.at = vec![NOWHERE; self.evidence.outcomes().len()];
-        for part in network.split(&mut Work::default()) {
+        for part in network.split(&mut Scratch::default()) {
             pair.put(part);
         }
         pair.waiting = (0..pair.networks.len() as u32).collect();
@@ -449,7 +572,7 @@ impl<'a> Engine<'a> {
                     (fact.low.saturating_sub(taken), fact.high.saturating_sub(taken))
                 }
                 None => {
-                    let people = u64::from(self.progress.room[end as usize - facts]);
+                    let people = u64::from(self.assignment.room[end as usize - facts]);
                     (people, people)
                 }
             };
@@ -458,7 +581,7 @@ impl<'a> Engine<'a> {
         ends.iter().for_each(|&(left, ..)| add(left, true));
         ends.iter().for_each(|&(_, right, _)| add(right, false));
         let place = |end: u32| if end == HUB { HUB } else { place[end as usize] };
-        let kind = |outcome: u32| self.progress.kind_of[outcome as usize];
+        let kind = |outcome: u32| self.assignment.kind_of[outcome as usize];
         let mut alike: Vec<(u32, u32, u32)> = Vec::new();
         for of_kind in ends.chunk_by(|a, b| kind(a.2) == kind(b.2)) {
             alike.clear();
@@ -466,7 +589,7 @@ impl<'a> Engine<'a> {
             alike.sort_unstable();
             for same in alike.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
                 let (left, right, outcome) = same[0];
-                let people = self.progress.room[kind(outcome) as usize];
+                let people = self.assignment.room[kind(outcome) as usize];
                 network.push_edge(place(left), place(right), people, same.iter().map(|e| e.2));
             }
         }

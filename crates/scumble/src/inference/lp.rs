@@ -7,13 +7,13 @@
 
 use super::Evidence;
 use super::effort::Effort;
-use super::simplex::{Condition, End, Failure, Rational};
+use super::simplex::{Condition, End, LinearProgram, Rational};
 use crate::exact::Fraction;
 use dashu_int::ops::Gcd;
 use dashu_int::{IBig, UBig};
 use hashbrown::HashMap;
 
-/// A person more in the bound is worth so many multiples of a fact.
+/// Price of one more person in the bound, in multiples of a fact: a thrifty dual minimizes both.
 const THRIFT: u32 = 4096;
 
 /// Evidence, and which outcomes each fact counts.
@@ -239,7 +239,7 @@ impl<'a> Program<'a> {
 /// Variables: for each fact y (free if the fact is one number, otherwise how often the upper and
 /// how often the lower end is taken), then the surplus of every column. A thrifty dual pays a
 /// little for every multiple of a fact.
-fn dual(evidence: &Evidence, facts: &[u32], parties: &[Party], thrifty: bool) -> Failure {
+fn dual(evidence: &Evidence, facts: &[u32], parties: &[Party], thrifty: bool) -> LinearProgram {
     let (scale, price) = if thrifty { (THRIFT, 1) } else { (1, 0) };
     let columns: usize = parties.iter().map(|p| p.columns.len()).sum();
     let surplus = 2 * facts.len() as u32;
@@ -286,7 +286,7 @@ fn dual(evidence: &Evidence, facts: &[u32], parties: &[Party], thrifty: bool) ->
         }
         first += party.columns.len() as u32;
     }
-    Failure { free, costs, conditions }
+    LinearProgram { free, costs, conditions }
 }
 
 /// The certificate of a solution of the dual (`times` 1) or of a direction in which it falls (0),

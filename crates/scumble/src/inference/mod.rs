@@ -20,9 +20,9 @@ mod simplex;
 pub mod witness;
 pub mod worlds;
 
-pub use effort::Effort;
+pub use effort::{Effort, Exhausted};
 pub use entropy::{Beliefs, NoBelief, WORK, maximum_entropy};
 pub use evidence::{Component, Evidence, Fact, Kind, Known, Located, Outcome, Source};
-pub use forced::{Forced, forced, forced_unless};
-pub use infer::{Inference, infer};
+pub use forced::{Forced, forced, forced_within};
+pub use infer::{Inference, infer, infer_from};
 pub use reasons::{Contradiction, Reasons};

@@ -12,7 +12,7 @@
 
 mod flow;
 
-use crate::progress::Watch;
+use super::effort::Effort;
 
 /// Of an outcome: how many people have it is not fixed yet.
 pub(super) const OPEN: u32 = u32::MAX;
@@ -25,11 +25,8 @@ const NONE: u32 = u32::MAX;
 /// Networks with more edges are split where they fall apart; to keep smaller ones whole is cheaper.
 const SPLIT: usize = 64;
 
-/// Edges between two questions whether to go on: about a tenth of a second.
-pub(super) const EDGES: u64 = 1 << 20;
-
-/// What is fixed so far.
-pub(super) struct Progress {
+/// How many people have which outcome, as far as it is fixed.
+pub(super) struct Assignment {
     /// For each outcome how many people have it, or [`OPEN`].
     pub fixed: Vec<u32>,
     /// The kind of each outcome.
@@ -64,10 +61,23 @@ pub(super) struct Network {
     lefts: u32,
     edges: Vec<Edge>,
     outcomes: Vec<u32>,
+    /// Whether the work ran out before it was known what it fixes.
+    unfinished: bool,
 }
 
 /// The nodes of a cut through which too little or too much must flow: there is no feasible flow.
 pub(super) struct Infeasible(pub Vec<u32>);
+
+/// What a network, or several, came to.
+#[derive(Default)]
+pub(super) struct Settled {
+    /// Outcomes that are fixed, and how many people have each.
+    pub fixed: Vec<(u32, u32)>,
+    /// The parts of networks that were split.
+    pub parts: Vec<Network>,
+    /// Steps that it took.
+    pub work: u64,
+}
 
 impl Network {
     /// Adds a node; all left ones before the first right one.
@@ -106,29 +116,45 @@ impl Network {
         self.edges.is_empty()
     }
 
+    /// Number of edges: what one look at it takes.
+    pub fn len(&self) -> u64 {
+        self.edges.len() as u64
+    }
+
+    /// Whether the work ran out before it was known what it fixes.
+    pub fn is_unfinished(&self) -> bool {
+        self.unfinished
+    }
+
     /// Finds outcomes that are fixed, and how many people have each. A large network is split at
-    /// them, and becomes empty.
+    /// them, and becomes empty. If the work does not suffice, it fixes nothing and is unfinished.
     pub fn settle(
         &mut self,
-        progress: &Progress,
-        work: &mut Work,
-        (fixed, parts): (&mut Vec<(u32, u32)>, &mut Vec<Network>),
-        watch: &Watch<'_>,
+        assignment: &Assignment,
+        scratch: &mut Scratch,
+        settled: &mut Settled,
+        effort: &Effort<'_>,
     ) -> Result<(), Infeasible> {
-        self.update(progress)?;
-        work.index(self);
-        self.start(work);
-        for up_left in [true, false] {
-            self.augment(up_left, work, watch)?;
-        }
-        if !watch.work(self.edges.len() as u64, EDGES) {
-            // The flow may not be feasible, and fixes nothing.
+        self.unfinished = true;
+        if effort.spend(2 * self.len() + 1).is_none() {
             return Ok(());
         }
-        self.components(work);
-        self.cut(work, fixed);
+        self.update(assignment)?;
+        scratch.index(self);
+        self.start(scratch);
+        for up_left in [true, false] {
+            if self.augment(up_left, scratch, effort)?.is_none() {
+                return Ok(());
+            }
+        }
+        if effort.spend(2 * self.len()).is_none() {
+            return Ok(());
+        }
+        self.unfinished = false;
+        self.components(scratch);
+        self.cut(scratch, &mut settled.fixed);
         if self.edges.len() > SPLIT {
-            parts.extend(std::mem::take(self).split(work));
+            settled.parts.extend(std::mem::take(self).split(scratch));
         } else if !self.edges.iter().any(Edge::is_inner) {
             *self = Network::default();
         }
@@ -138,13 +164,14 @@ impl Network {
     /// A cut that fixes the edge of an outcome: the nodes on the side without the hub, and whether
     /// that side is closed: if so as much as can be flows out of it and as little as can be into
     /// it, otherwise the other way round. `None` if the edge is not fixed.
-    pub fn cut_at(&mut self, outcome: u32, work: &mut Work) -> Option<(Vec<u32>, bool)> {
-        work.index(self);
-        self.start(work);
+    pub fn cut_at(&mut self, outcome: u32, scratch: &mut Scratch) -> Option<(Vec<u32>, bool)> {
+        scratch.index(self);
+        self.start(scratch);
+        let unlimited = Effort::new(u64::MAX);
         for up_left in [true, false] {
-            self.augment(up_left, work, &Watch::silent()).ok()?;
+            self.augment(up_left, scratch, &unlimited).ok()??;
         }
-        work.hub(self);
+        scratch.hub(self);
         let hub = self.nodes.len() as u32;
         let has = |e: &&Edge| {
             self.outcomes[e.outcomes.0 as usize..e.outcomes.1 as usize].contains(&outcome)
@@ -154,12 +181,12 @@ impl Network {
         let (left, right) = (end(edge.left), end(edge.right));
         let (tail, head) = if edge.flow == 0 { (left, right) } else { (right, left) };
         let mut seen = vec![false; hub as usize + 1];
-        work.next.clear();
-        work.next.extend_from_slice(&work.first[..=hub as usize]);
+        scratch.next.clear();
+        scratch.next.extend_from_slice(&scratch.first[..=hub as usize]);
         let mut stack = vec![head];
         seen[head as usize] = true;
         while let Some(&node) = stack.last() {
-            match self.step(node, work) {
+            match self.step(node, scratch) {
                 Some(to) if !std::mem::replace(&mut seen[to as usize], true) => stack.push(to),
                 Some(_) => {}
                 None => drop(stack.pop()),
@@ -174,7 +201,7 @@ impl Network {
     }
 
     /// Takes out what was fixed elsewhere.
-    fn update(&mut self, progress: &Progress) -> Result<(), Infeasible> {
+    fn update(&mut self, assignment: &Assignment) -> Result<(), Infeasible> {
         let Network { nodes, edges, outcomes, .. } = self;
         let mut broken = None;
         edges.retain_mut(|edge| {
@@ -183,7 +210,7 @@ impl Network {
             let mut told = 0;
             for i in first..end {
                 let outcome = outcomes[i as usize];
-                match progress.fixed[outcome as usize] {
+                match assignment.fixed[outcome as usize] {
                     OPEN => {
                         outcomes[at as usize] = outcome;
                         at += 1;
@@ -203,7 +230,7 @@ impl Network {
             // One person who is open is left.
             if edge.cap > 1 {
                 edge.cap =
-                    progress.room[progress.kind_of[outcomes[first as usize] as usize] as usize];
+                    assignment.room[assignment.kind_of[outcomes[first as usize] as usize] as usize];
             }
             edge.flow = edge.flow.saturating_sub(told).min(edge.cap);
             true
@@ -222,43 +249,44 @@ impl Network {
     }
 
     /// The strongly connected components of the residual graph (Tarjan), without recursion.
-    fn components(&self, work: &mut Work) {
+    fn components(&self, scratch: &mut Scratch) {
         let count = self.nodes.len() as u32;
-        work.hub(self);
-        work.queue.clear();
-        work.stack.clear();
-        work.component.clear();
-        work.component.resize(count as usize + 1, NONE);
-        work.level.clear();
-        work.level.resize(count as usize + 1, NONE);
-        work.reach.clear();
-        work.reach.resize(count as usize + 1, 0);
-        work.next.clear();
-        work.next.extend_from_slice(&work.first[..=count as usize]);
+        scratch.hub(self);
+        scratch.queue.clear();
+        scratch.stack.clear();
+        scratch.component.clear();
+        scratch.component.resize(count as usize + 1, NONE);
+        scratch.level.clear();
+        scratch.level.resize(count as usize + 1, NONE);
+        scratch.reach.clear();
+        scratch.reach.resize(count as usize + 1, 0);
+        scratch.next.clear();
+        scratch.next.extend_from_slice(&scratch.first[..=count as usize]);
         let (mut time, mut found) = (0, 0);
         for root in 0..=count {
-            if work.level[root as usize] != NONE {
+            if scratch.level[root as usize] != NONE {
                 continue;
             }
-            work.enter(root, &mut time);
-            while let Some(&node) = work.queue.last() {
-                match self.step(node, work) {
-                    Some(to) if work.level[to as usize] == NONE => work.enter(to, &mut time),
+            scratch.enter(root, &mut time);
+            while let Some(&node) = scratch.queue.last() {
+                match self.step(node, scratch) {
+                    Some(to) if scratch.level[to as usize] == NONE => scratch.enter(to, &mut time),
                     Some(to) => {
-                        if work.component[to as usize] == NONE {
-                            work.reach[node as usize] =
-                                work.reach[node as usize].min(work.level[to as usize]);
+                        if scratch.component[to as usize] == NONE {
+                            scratch.reach[node as usize] =
+                                scratch.reach[node as usize].min(scratch.level[to as usize]);
                         }
                     }
                     None => {
-                        work.queue.pop();
-                        let reach = work.reach[node as usize];
-                        if let Some(&above) = work.queue.last() {
-                            work.reach[above as usize] = work.reach[above as usize].min(reach);
+                        scratch.queue.pop();
+                        let reach = scratch.reach[node as usize];
+                        if let Some(&above) = scratch.queue.last() {
+                            scratch.reach[above as usize] =
+                                scratch.reach[above as usize].min(reach);
                         }
-                        if reach == work.level[node as usize] {
-                            while let Some(member) = work.stack.pop() {
-                                work.component[member as usize] = found;
+                        if reach == scratch.level[node as usize] {
+                            while let Some(member) = scratch.stack.pop() {
+                                scratch.component[member as usize] = found;
                                 if member == node {
                                     break;
                                 }
@@ -272,18 +300,18 @@ impl Network {
     }
 
     /// The next arc of the residual graph from a node. The last node is the hub.
-    fn step(&self, node: u32, work: &mut Work) -> Option<u32> {
+    fn step(&self, node: u32, scratch: &mut Scratch) -> Option<u32> {
         let hub = self.nodes.len() as u32;
-        let at = &mut work.next[node as usize];
+        let at = &mut scratch.next[node as usize];
         if node == hub {
-            let to = work.from_hub.get((*at - work.first[hub as usize]) as usize).copied();
+            let to = scratch.from_hub.get((*at - scratch.first[hub as usize]) as usize).copied();
             *at += 1;
             return to;
         }
-        let end = work.first[node as usize + 1];
+        let end = scratch.first[node as usize + 1];
         let adds = node < self.lefts;
         while *at < end {
-            let edge = work.edges[*at as usize];
+            let edge = scratch.edges[*at as usize];
             *at += 1;
             if self.residual(edge, adds) > 0 {
                 let other = self.other(edge, node);
@@ -292,7 +320,7 @@ impl Network {
         }
         if *at == end {
             *at += 1;
-            let (bounds, sum) = (&self.nodes[node as usize], work.sum[node as usize]);
+            let (bounds, sum) = (&self.nodes[node as usize], scratch.sum[node as usize]);
             if if adds { sum > bounds.low } else { sum < bounds.high } {
                 return Some(hub);
             }
@@ -301,10 +329,10 @@ impl Network {
     }
 
     /// Takes out the edges between components: they are fixed.
-    fn cut(&mut self, work: &Work, fixed: &mut Vec<(u32, u32)>) {
+    fn cut(&mut self, scratch: &Scratch, fixed: &mut Vec<(u32, u32)>) {
         let hub = self.nodes.len();
         let Network { nodes, edges, outcomes, .. } = self;
-        let component = |end: u32| work.component[if end == HUB { hub } else { end as usize }];
+        let component = |end: u32| scratch.component[if end == HUB { hub } else { end as usize }];
         edges.retain(|edge| {
             if component(edge.left) == component(edge.right) {
                 return true;
@@ -325,8 +353,8 @@ impl Network {
 
     /// Its connected parts, but for single nodes: such a node says nothing about people that the
     /// network of people and the same fact does not say.
-    pub fn split(self, work: &mut Work) -> Vec<Network> {
-        let parent = &mut work.level;
+    pub fn split(self, scratch: &mut Scratch) -> Vec<Network> {
+        let parent = &mut scratch.level;
         parent.clear();
         parent.extend(0..self.nodes.len() as u32);
         for edge in self.edges.iter().filter(|e| e.is_inner()) {
@@ -335,22 +363,22 @@ impl Network {
         }
         // The part of each root, and how much will be in each part.
         let mut sizes: Vec<[u32; 3]> = Vec::new();
-        work.next.clear();
-        work.next.resize(self.nodes.len(), NONE);
+        scratch.next.clear();
+        scratch.next.resize(self.nodes.len(), NONE);
         for edge in self.edges.iter().filter(|e| e.is_inner()) {
-            let part = &mut work.next[root(parent, edge.left) as usize];
+            let part = &mut scratch.next[root(parent, edge.left) as usize];
             if *part == NONE {
                 *part = sizes.len() as u32;
                 sizes.push([0; 3]);
             }
         }
         for node in 0..self.nodes.len() as u32 {
-            work.next[node as usize] = work.next[root(parent, node) as usize];
-            if let Some(size) = sizes.get_mut(work.next[node as usize] as usize) {
+            scratch.next[node as usize] = scratch.next[root(parent, node) as usize];
+            if let Some(size) = sizes.get_mut(scratch.next[node as usize] as usize) {
                 size[0] += 1;
             }
         }
-        let part = |edge: &Edge| work.next[edge.left.min(edge.right) as usize] as usize;
+        let part = |edge: &Edge| scratch.next[edge.left.min(edge.right) as usize] as usize;
         for edge in &self.edges {
             if let Some(size) = sizes.get_mut(part(edge)) {
                 size[1] += 1;
@@ -359,14 +387,14 @@ impl Network {
         }
         let mut parts: Vec<Network> = sizes.into_iter().map(Network::with_capacity).collect();
         // Where each node is in its part.
-        work.reach.clear();
+        scratch.reach.clear();
         for (number, node) in (0u32..).zip(&self.nodes) {
-            work.reach.push(match parts.get_mut(work.next[number as usize] as usize) {
+            scratch.reach.push(match parts.get_mut(scratch.next[number as usize] as usize) {
                 Some(part) => part.push_node(node.clone(), number < self.lefts),
                 None => NONE,
             });
         }
-        let place = |end: u32| if end == HUB { HUB } else { work.reach[end as usize] };
+        let place = |end: u32| if end == HUB { HUB } else { scratch.reach[end as usize] };
         for edge in &self.edges {
             let Some(part) = parts.get_mut(part(edge)) else { continue };
             let alike = self.outcomes[edge.outcomes.0 as usize..edge.outcomes.1 as usize].iter();
@@ -384,6 +412,7 @@ impl Network {
             lefts: 0,
             edges: Vec::with_capacity(edges as usize),
             outcomes: Vec::with_capacity(outcomes as usize),
+            unfinished: false,
         }
     }
 }
@@ -418,14 +447,16 @@ impl Edge {
     }
 }
 
-/// Space to work in, for one network after another.
+/// Work space that one network after another uses.
 #[derive(Default)]
-pub(super) struct Work {
+pub(super) struct Scratch {
     /// The edges at node n are `edges[first[n]..first[n + 1]]`.
     first: Vec<u32>,
     edges: Vec<u32>,
     /// Whether an edge at a node leads outside.
     outside: Vec<bool>,
+    /// The next edge at each node that may lead outside.
+    exit: Vec<u32>,
     sum: Vec<u64>,
     level: Vec<u32>,
     next: Vec<u32>,
@@ -437,7 +468,7 @@ pub(super) struct Work {
     from_hub: Vec<u32>,
 }
 
-impl Work {
+impl Scratch {
     /// The edges at each node, and no flow.
     fn index(&mut self, network: &Network) {
         let count = network.nodes.len();

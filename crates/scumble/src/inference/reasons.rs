@@ -6,16 +6,16 @@
 
 use super::evidence::Evidence;
 use super::forced::{Forced, Log, Seed, solve};
-use super::network::{HUB, Network, Node, Work};
+use super::network::{HUB, Network, Node, Scratch};
 use crate::progress::Watch;
 use hashbrown::{HashMap, HashSet};
 
 /// More facts than this, that suffice by networks alone, are not made fewer by searching.
 const SEARCHED: usize = 40;
 
-/// How many facts and outcomes may be looked at, one set of facts after another, to make a reason
-/// shorter: some seconds. A reason that is still long then stays so.
-const TRIED: usize = 5_000_000;
+/// Work that making a reason shorter may take, one set of facts after another: about a second. A
+/// reason that is still long then stays so.
+const TRIED: u64 = 100_000_000;
 
 /// Facts that no world meets together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Reasons<'a> {
     /// The kinds that fact f counts are `kinds[first[f]..first[f + 1]]`.
     first: Vec<u32>,
     kinds: Vec<u32>,
-    /// Who may cancel the search.
+    /// Cancels the search.
     pub(super) watch: Option<&'a Watch<'a>>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Reasons<'a> {
     fn used(&self, mut facts: HashSet<u32>, mut waiting: Vec<u32>) -> Vec<u32> {
         waiting.retain(|&o| self.log.stamps[o as usize] != Log::NEVER);
         let mut seen: HashSet<u32> = waiting.iter().copied().collect();
-        let mut work = Work::default();
+        let mut scratch = Scratch::default();
         let mut earlier = Vec::new();
         while let Some(outcome) = waiting.pop() {
             earlier.clear();
@@ -121,7 +121,7 @@ impl<'a> Reasons<'a> {
                 stamp if stamp % 2 == 1 => {
                     self.siblings(self.kind_of[outcome as usize], stamp, &mut earlier)
                 }
-                _ => self.cut(outcome, &mut work, &mut facts, &mut earlier),
+                _ => self.cut(outcome, &mut scratch, &mut facts, &mut earlier),
             }
             waiting.extend(earlier.iter().copied().filter(|&o| seen.insert(o)));
         }
@@ -159,10 +159,16 @@ impl<'a> Reasons<'a> {
     }
 
     /// The facts of the cut that fixed an outcome, and what it used that was fixed before.
-    fn cut(&self, outcome: u32, work: &mut Work, facts: &mut HashSet<u32>, earlier: &mut Vec<u32>) {
+    fn cut(
+        &self,
+        outcome: u32,
+        scratch: &mut Scratch,
+        facts: &mut HashSet<u32>,
+        earlier: &mut Vec<u32>,
+    ) {
         let stamp = self.log.stamps[outcome as usize];
         let (left, right) = self.log.passes[stamp as usize / 2];
-        let Some((side, closed)) = self.network(outcome).cut_at(outcome, work) else { return };
+        let Some((side, closed)) = self.network(outcome).cut_at(outcome, scratch) else { return };
         let count = self.evidence.facts().len() as u32;
         let inside: HashSet<u32> = side.iter().copied().collect();
         for &node in &side {
@@ -265,12 +271,14 @@ impl<'a> Reasons<'a> {
     /// tried first, as a search takes long where there is nothing to find; but a search may do with
     /// fewer facts.
     fn explain(&self, facts: Vec<u32>, goal: Option<(u32, u32)>) -> Option<Vec<u32>> {
-        let by_networks = self.refuted(&facts, goal, false);
+        let mut left = TRIED;
+        let by_networks = self.refuted(&facts, goal, false, &mut left);
         let facts = if by_networks { self.shrunk(facts, goal, false) } else { facts };
         if by_networks && facts.len() > SEARCHED {
             return Some(facts);
         }
-        let refuted = by_networks || self.refuted(&facts, goal, true);
+        left = TRIED;
+        let refuted = by_networks || self.refuted(&facts, goal, true, &mut left);
         refuted.then(|| self.shrunk(facts, goal, true))
     }
 
@@ -283,9 +291,10 @@ impl<'a> Reasons<'a> {
             while at < facts.len() {
                 let end = (at + chunk).min(facts.len());
                 let fewer: Vec<u32> = facts[..at].iter().chain(&facts[end..]).copied().collect();
-                let Some(rest) = left.checked_sub(self.size(&fewer)) else { return facts };
-                left = rest;
-                if self.refuted(&fewer, goal, search) {
+                if left == 0 {
+                    return facts;
+                }
+                if self.refuted(&fewer, goal, search, &mut left) {
                     facts = fewer;
                 } else {
                     at = end;
@@ -304,8 +313,17 @@ impl<'a> Reasons<'a> {
         facts.len() + outcomes + 1
     }
 
-    /// Whether these facts alone refute the goal, or each other.
-    fn refuted(&self, facts: &[u32], goal: Option<(u32, u32)>, search: bool) -> bool {
+    /// Whether these facts alone refute the goal, or each other, as far as the work that is left
+    /// tells.
+    fn refuted(
+        &self,
+        facts: &[u32],
+        goal: Option<(u32, u32)>,
+        search: bool,
+        left: &mut u64,
+    ) -> bool {
+        // To take the facts out of the evidence is work, too.
+        *left = left.saturating_sub(10 * self.size(facts) as u64);
         let mut kinds = self.counted(facts);
         if let Some((kind, _)) = goal
             && let Err(at) = kinds.binary_search(&kind)
@@ -313,12 +331,19 @@ impl<'a> Reasons<'a> {
             kinds.insert(at, kind);
         }
         let part = self.evidence.only(facts, kinds);
-        match solve(&part.evidence, search, self.watch.unwrap_or(&Watch::silent())) {
-            Err(_) => true,
-            Ok(forced) => goal.is_some_and(|(_, outcome)| {
-                let local = part.outcomes.binary_search(&outcome);
-                local.is_ok_and(|o| !forced.possible[o])
-            }),
+        let silent = Watch::silent();
+        match solve(&part.evidence, search, *left, self.watch.unwrap_or(&silent)) {
+            Err(refuted) => {
+                *left = left.saturating_sub(refuted.work);
+                true
+            }
+            Ok(forced) => {
+                *left = left.saturating_sub(forced.work);
+                goal.is_some_and(|(_, outcome)| {
+                    let local = part.outcomes.binary_search(&outcome);
+                    local.is_ok_and(|o| !forced.possible[o])
+                })
+            }
         }
     }
 

@@ -1,48 +1,46 @@
 //! Worlds of small evidence, by search: which outcomes are possible at all.
 
+use super::effort::Effort;
 use super::evidence::Evidence;
-use crate::progress::Watch;
 
 /// How many choices a search for one world may take.
 const CHOICES: usize = 2000;
 
-/// For each outcome whether it is possible, as far as the search can say before it is cancelled;
-/// `None` if there is no world.
-pub(super) fn possible(evidence: &Evidence, watch: &Watch<'_>) -> Option<Vec<Option<bool>>> {
-    let mut search = Search::new(evidence);
+/// For each outcome whether it is possible, as far as the search can say within its work; `None` if
+/// there is no world.
+pub(super) fn possible(evidence: &Evidence, effort: &Effort<'_>) -> Option<Vec<Option<bool>>> {
+    let mut search = Search::new(evidence, effort);
     let count = evidence.outcomes().len();
     let mut verdicts = vec![None; count];
     let all = (0..search.constraints.len() as u32).collect();
-    if !search.propagate(all) || search.world() == Some(false) {
+    match search.propagate(all) {
+        Some(true) => {}
+        Some(false) => return None,
+        None => return Some(verdicts),
+    }
+    if search.world() == Some(false) {
         return None;
     }
     for outcome in 0..count {
-        if !watch.work(1, 16) {
+        search.note_world(&mut verdicts);
+        if effort.is_spent() {
             break;
         }
-        search
-            .world
-            .iter()
-            .zip(&mut verdicts)
-            .filter(|(n, _)| **n > 0)
-            .for_each(|(_, v)| *v = Some(true));
         if verdicts[outcome].is_some() {
             continue;
         }
         let mark = search.trail.len();
-        let found = if search.raise(outcome, 1) { search.world() } else { Some(false) };
+        let found = match search.raise(outcome, 1) {
+            Some(true) => search.world(),
+            contradicted => contradicted,
+        };
         search.undo(mark);
         verdicts[outcome] = found;
-        if found == Some(false) && !search.lower(outcome, 0) {
+        if found == Some(false) && search.lower(outcome, 0) == Some(false) {
             return None;
         }
     }
-    search
-        .world
-        .iter()
-        .zip(&mut verdicts)
-        .filter(|(n, _)| **n > 0)
-        .for_each(|(_, v)| *v = Some(true));
+    search.note_world(&mut verdicts);
     Some(verdicts)
 }
 
@@ -55,7 +53,9 @@ struct Constraint {
     sums: (u64, u64),
 }
 
-struct Search {
+/// A depth-first search for worlds. Answers are `None` where the work or the choices ran out.
+struct Search<'a> {
+    effort: &'a Effort<'a>,
     constraints: Vec<Constraint>,
     /// The constraints of each outcome.
     of: Vec<Vec<u32>>,
@@ -68,8 +68,8 @@ struct Search {
     choices: usize,
 }
 
-impl Search {
-    fn new(evidence: &Evidence) -> Search {
+impl<'a> Search<'a> {
+    fn new(evidence: &Evidence, effort: &'a Effort<'a>) -> Search<'a> {
         let kinds = (0u32..).zip(evidence.kinds());
         let mut constraints: Vec<Constraint> = Vec::new();
         let mut bounds = Vec::new();
@@ -101,7 +101,16 @@ impl Search {
             }
         }
         let world = vec![0; bounds.len()];
-        Search { constraints, of, bounds, trail: Vec::new(), world, choices: 0 }
+        Search { effort, constraints, of, bounds, trail: Vec::new(), world, choices: 0 }
+    }
+
+    /// Notes the outcomes of the last world that was found: they are possible.
+    fn note_world(&self, verdicts: &mut [Option<bool>]) {
+        for (people, verdict) in self.world.iter().zip(verdicts) {
+            if *people > 0 {
+                *verdict = Some(true);
+            }
+        }
     }
 
     fn set(&mut self, outcome: usize, bounds: (u32, u32)) {
@@ -127,31 +136,32 @@ impl Search {
     }
 
     /// At least so many have an outcome; whether that can be.
-    fn raise(&mut self, outcome: usize, low: u32) -> bool {
+    fn raise(&mut self, outcome: usize, low: u32) -> Option<bool> {
         self.restrict(outcome, low, u32::MAX)
     }
 
     /// At most so many have an outcome; whether that can be.
-    fn lower(&mut self, outcome: usize, high: u32) -> bool {
+    fn lower(&mut self, outcome: usize, high: u32) -> Option<bool> {
         self.restrict(outcome, 0, high)
     }
 
-    fn restrict(&mut self, outcome: usize, low: u32, high: u32) -> bool {
+    fn restrict(&mut self, outcome: usize, low: u32, high: u32) -> Option<bool> {
         let (before_low, before_high) = self.bounds[outcome];
         let (low, high) = (low.max(before_low), high.min(before_high));
         if low > high {
-            return false;
+            return Some(false);
         }
         self.narrow(outcome, (low, high));
         self.propagate(self.of[outcome].clone())
     }
 
     /// What follows from these constraints for the bounds; whether they can be met.
-    fn propagate(&mut self, mut queue: Vec<u32>) -> bool {
+    fn propagate(&mut self, mut queue: Vec<u32>) -> Option<bool> {
         while let Some(number) = queue.pop() {
             let Constraint { low, high, sums, .. } = self.constraints[number as usize];
+            self.effort.spend(1 + self.constraints[number as usize].members.len() as u64)?;
             if sums.0 > high || sums.1 < low {
-                return false;
+                return Some(false);
             }
             let (add, spare) = (high - sums.0, sums.1 - low);
             for i in 0..self.constraints[number as usize].members.len() {
@@ -164,7 +174,7 @@ impl Search {
                 let new_to = if width > add { from + add as u32 } else { to };
                 let new_from = if width > spare { to - spare as u32 } else { from };
                 if new_from > new_to {
-                    return false;
+                    return Some(false);
                 }
                 self.narrow(outcome, (new_from, new_to));
                 queue.extend(self.of[outcome].iter().filter(|&&c| c != number));
@@ -175,10 +185,10 @@ impl Search {
                 queue.push(number);
             }
             if after.0 > high || after.1 < low {
-                return false;
+                return Some(false);
             }
         }
-        true
+        Some(true)
     }
 
     /// Looks for a world within the bounds: whether there is one, if the search could say.
@@ -202,6 +212,8 @@ impl Search {
         if self.choices > CHOICES {
             return None;
         }
+        // What `tightest` looked at.
+        self.effort.spend(self.of.iter().map(|of| of.len() as u64).sum())?;
         let (low, high) = self.bounds[outcome];
         let like = self.world[outcome].clamp(low, high);
         let ranges = [(like, like), (low, like.wrapping_sub(1)), (like + 1, high)];
@@ -210,7 +222,10 @@ impl Search {
                 continue;
             }
             let mark = self.trail.len();
-            let found = if self.restrict(outcome, from, to) { self.choose() } else { Some(false) };
+            let found = match self.restrict(outcome, from, to) {
+                Some(true) => self.choose(),
+                contradicted => contradicted,
+            };
             self.undo(mark);
             if found != Some(false) {
                 return found;

@@ -167,9 +167,9 @@ struct Row<N> {
     /// Rising variables, no zeros.
     entries: Vec<(u32, N)>,
     constant: N,
-    /// The constant stands for itself and this many times something smaller than every number:
-    /// without it nearly all constants were 0, and steps would lead nowhere.
-    nudge: N,
+    /// Perturbation: the constant stands for itself and this many times an infinitesimal. Without it
+    /// nearly all constants were 0, and most pivots degenerate.
+    perturbation: N,
 }
 
 impl<N: Number> Row<N> {
@@ -179,7 +179,7 @@ impl<N: Number> Row<N> {
     }
 
     fn numbers(&mut self) -> impl Iterator<Item = &mut N> {
-        let own = [&mut self.lead, &mut self.constant, &mut self.nudge];
+        let own = [&mut self.lead, &mut self.constant, &mut self.perturbation];
         own.into_iter().chain(self.entries.iter_mut().map(|e| &mut e.1))
     }
 
@@ -220,7 +220,7 @@ impl<N: Number> Row<N> {
         }
         let combine = |a: &N, b: &N| N::combine(a, &mine, b, &theirs).map_err(Halt::Overflow);
         self.constant = combine(&self.constant, &other.constant)?;
-        self.nudge = combine(&self.nudge, &other.nudge)?;
+        self.perturbation = combine(&self.perturbation, &other.perturbation)?;
         self.lead = combine(&self.lead, &zero)?;
         self.reduce();
         Ok(())
@@ -262,7 +262,7 @@ impl<'a, N> Walk<'a, N> for &'a [(u32, N)] {
 
 /// A linear program: the least Σ cost · variable over variables that are at least zero, or free.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct LinearProgram {
     /// Which variables are free.
     pub free: Vec<bool>,
     /// The costs, by rising variables.
@@ -292,7 +292,7 @@ pub enum End {
     Falling(Vec<Rational>),
 }
 
-impl Failure {
+impl LinearProgram {
     /// Solves it; `None` if that takes more work than is left.
     pub fn solve(&self, effort: &Effort) -> Option<End> {
         match Tableau::<i64>::new(self).map_err(Halt::Overflow).and_then(|t| t.solve(effort)) {
@@ -317,29 +317,29 @@ struct Tableau<'a, N> {
 }
 
 impl<'a, N: Number> Tableau<'a, N> {
-    fn new(problem: &'a Failure) -> Result<Tableau<'a, N>, N::Overflow> {
+    fn new(program: &'a LinearProgram) -> Result<Tableau<'a, N>, N::Overflow> {
         let row = |basic, entries| Row {
             basic,
             lead: N::from_small(1),
             entries,
             constant: N::default(),
-            nudge: N::default(),
+            perturbation: N::default(),
         };
-        let mut costs = Vec::with_capacity(problem.costs.len());
-        for (variable, cost) in problem.costs.iter().filter(|c| !c.1.is_zero()) {
+        let mut costs = Vec::with_capacity(program.costs.len());
+        for (variable, cost) in program.costs.iter().filter(|c| !c.1.is_zero()) {
             costs.push((*variable, N::from_big(cost)?.negative()));
         }
-        let rows = problem.conditions.iter().zip(1u32..).map(|(condition, i)| Row {
+        let rows = program.conditions.iter().zip(1u32..).map(|(condition, i)| Row {
             constant: N::from_small(condition.constant as i32),
-            // Any numbers that differ: the same every time.
-            nudge: N::from_small(1 + (i.wrapping_mul(0x9e37_79b9) >> 19) as i32),
+            // Any numbers that differ, the same every time.
+            perturbation: N::from_small(1 + (i.wrapping_mul(0x9e37_79b9) >> 19) as i32),
             ..row(
                 condition.slack,
                 condition.entries.iter().map(|&(v, n)| (v, N::from_small(n))).collect(),
             )
         });
         let rows = rows.collect();
-        Ok(Tableau { free: &problem.free, cost: row(u32::MAX, costs), rows, settled: Vec::new() })
+        Ok(Tableau { free: &program.free, cost: row(u32::MAX, costs), rows, settled: Vec::new() })
     }
 
     fn solve(mut self, effort: &Effort) -> Result<End, Halt<N::Overflow>> {
@@ -352,8 +352,8 @@ impl<'a, N: Number> Tableau<'a, N> {
                 return Ok(End::Falling(self.values(Some((variable, direction)))));
             };
             // Bland's rule while no step gets anywhere: it never returns to where it was.
-            stalled =
-                self.rows[row].constant == N::default() && self.rows[row].nudge == N::default();
+            stalled = self.rows[row].constant == N::default()
+                && self.rows[row].perturbation == N::default();
             self.pivot(row, variable, effort)?;
         }
         Ok(End::Least(self.values(None)))
@@ -384,8 +384,9 @@ impl<'a, N: Number> Tableau<'a, N> {
             let closer = best.as_ref().is_none_or(|(j, other)| {
                 let theirs = &self.rows[*j];
                 let by_constant = N::compare(&row.constant, other, &theirs.constant, &entry);
-                let by_nudge = || N::compare(&row.nudge, other, &theirs.nudge, &entry);
-                by_constant.then_with(by_nudge).then(row.basic.cmp(&theirs.basic)).is_lt()
+                let by_perturbation =
+                    || N::compare(&row.perturbation, other, &theirs.perturbation, &entry);
+                by_constant.then_with(by_perturbation).then(row.basic.cmp(&theirs.basic)).is_lt()
             });
             if closer {
                 best = Some((i, entry));

@@ -113,7 +113,7 @@ pub struct Explainer<'a> {
     program: Program<'a>,
     /// Work that each question may take.
     work: u64,
-    /// Who may cancel the search.
+    /// Cancels the search.
     watch: Option<&'a Watch<'a>>,
 }
 

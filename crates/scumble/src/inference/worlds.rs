@@ -167,7 +167,7 @@ impl fmt::Display for NoWorlds {
 
 impl std::error::Error for NoWorlds {}
 
-/// How likely every outcome is if all worlds are, given that only some outcomes are possible (all
+/// Marginal probability of every outcome if all worlds are equally likely, given that only some outcomes are possible (all
 /// of them, if nothing is known: the answer is the same, but slower).
 pub fn worlds(
     evidence: &Evidence,
@@ -176,10 +176,11 @@ pub fn worlds(
     progress: Progress<'_>,
 ) -> Result<Worlds, NoWorlds> {
     let parts = evidence.components(possible).ok_or(NoWorlds::Contradiction)?;
-    let counting = Watch::new(progress, 0);
-    let count = |part| if counting.go_on() { count(part, options.states) } else { None };
-    let counted: Vec<Option<Counted>> = parts.par_iter().map(count).collect();
-    if counting.stopped() {
+    let counting = Watch::timed(progress, 0);
+    counting.go_on();
+    let counted: Vec<Option<Counted>> =
+        parts.par_iter().map(|part| count(part, options.states, &counting)).collect();
+    if counting.check().is_err() {
         return Err(NoWorlds::Stopped);
     }
     let mut worlds = Worlds::settled(evidence, possible);
@@ -269,9 +270,10 @@ impl Worlds {
         let steps = |(_, part): &(u64, &Component)| {
             options.budget.saturating_mul(part.evidence.people().max(FEW))
         };
-        let watch = Watch::new(progress, parts.iter().map(steps).fold(0, u64::saturating_add));
+        let watch = Watch::timed(progress, parts.iter().map(steps).fold(0, u64::saturating_add));
         let drawn = parts.par_iter().map(|&(number, part)| sample(number, part, options, &watch));
-        let drawn: Vec<Option<Drawn>> = drawn.collect::<Result<_, _>>()?;
+        let drawn: Vec<Option<Drawn>> = drawn.collect();
+        watch.check().map_err(|_| NoWorlds::Stopped)?;
         let mut sampled = Sampled {
             people,
             worlds: u64::MAX,
@@ -381,14 +383,18 @@ struct Counted {
     people: Vec<UBig>,
 }
 
-/// Counts the worlds of a part; `None` if that would take too many states.
-fn count(part: &Component, states: usize) -> Option<Counted> {
+/// Counts the worlds of a part; `None` if that would take too many states, or is stopped.
+fn count(part: &Component, states: usize, watch: &Watch<'_>) -> Option<Counted> {
+    if !watch.work(1 + part.outcomes.len() as u64, programme::ASKED) {
+        return None;
+    }
     let graph = Graph::new(&part.evidence);
     let order = graph.order(WIDTH)?;
-    let programme = Programme::new(&part.evidence, &graph, &order, states / words(&part.evidence))?;
+    let limit = states / words(&part.evidence);
+    let programme = Programme::new(&part.evidence, &graph, &order, limit, watch)?;
     let mut ways = Ways::default();
-    let ahead = programme.ahead(&mut ways);
-    let people = programme.people(&ahead, part.outcomes.len(), &mut ways);
+    let ahead = programme.ahead(&mut ways, watch)?;
+    let people = programme.people(&ahead, part.outcomes.len(), &mut ways, watch)?;
     Some(Counted { worlds: ahead[0][0].clone(), ln_common: programme.ln_common, people })
 }
 
@@ -408,13 +414,8 @@ fn ln(n: &UBig) -> f64 {
 /// Draws worlds of a part, in chains that each begin with a world of its own: twice as many in
 /// every round, until they are enough or the next round would take too long. Only the last round
 /// counts, so that the chains had half of all steps to forget where they began. Nothing if there is
-/// no world to begin with.
-fn sample(
-    number: u64,
-    part: &Component,
-    options: &Options,
-    watch: &Watch<'_>,
-) -> Result<Option<Drawn>, NoWorlds> {
+/// no world to begin with, or if it is stopped before there is an estimate.
+fn sample(number: u64, part: &Component, options: &Options, watch: &Watch<'_>) -> Option<Drawn> {
     let people = part.evidence.people();
     let roster = Roster::new(&part.evidence, &Graph::new(&part.evidence));
     let go_on = |steps: u64| watch.add(steps);
@@ -431,17 +432,18 @@ fn sample(
         Some(chain)
     };
     let chains: Option<Vec<Chain<'_>>> = (0..CHAINS).into_par_iter().map(begin).collect();
-    if watch.stopped() {
-        return Err(NoWorlds::Stopped);
-    }
-    let Some(mut chains) = chains else { return Ok(None) };
+    let mut chains = chains.filter(|_| !watch.stopped())?;
+    let mut last: Option<Drawn> = None;
     let begun: u64 = chains.iter().map(Chain::steps).sum();
     let budget = options.budget.saturating_mul(people.max(FEW));
     let mut visits = people.max(FEW);
     loop {
         let before: u64 = chains.iter().map(Chain::steps).sum();
         let tallies = chains.par_iter_mut().map(|chain| chain.draw(visits, &go_on));
-        let tallies = tallies.collect::<Option<Vec<Tally>>>().ok_or(NoWorlds::Stopped)?;
+        let Some(tallies) = tallies.collect::<Option<Vec<Tally>>>() else {
+            // Time is up: the last round that is complete is the estimate.
+            return last;
+        };
         let mut drawn = Drawn::new(&tallies, &part.evidence);
         let after: u64 = chains.iter().map(Chain::steps).sum();
         if drawn.is_enough(options.error) || after - begun + 2 * (after - before) > budget {
@@ -451,8 +453,9 @@ fn sample(
                 drawn.believe(&tallies, &beliefs, &part.evidence);
             }
             watch.add(budget.saturating_sub(after - begun));
-            return if watch.stopped() { Err(NoWorlds::Stopped) } else { Ok(Some(drawn)) };
+            return Some(drawn);
         }
+        last = Some(drawn);
         visits *= 2;
     }
 }

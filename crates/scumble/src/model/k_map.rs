@@ -6,7 +6,8 @@
 //! F, the number of people of the register who fit what a class shows, is at least k for every
 //! class. People are matched by the quasi-identifiers that the register has as columns. A register
 //! that lacks some of the people of the release is taken as completed by them, so F is never below
-//! the number f of records.
+//! the number f of records. Their values are placed by the whole taxonomy file of a column, also
+//! where only the published part of it goes with a release: checking takes register and file.
 //!
 //! k-anonymity asks that f ≥ k. Since F ≥ f, k-map asks for less: it suits a release of few people
 //! out of a large population that the publisher knows as well as the adversary does.

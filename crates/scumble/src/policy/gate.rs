@@ -5,7 +5,7 @@ use super::source::password;
 use crate::catalogue::did_you_mean;
 use crate::exact::Ratio;
 use crate::failure::Failure;
-use crate::gate::{Gate, Panelist};
+use crate::gate::{Gate, Panelist, WORK_PER_SECOND};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -46,6 +46,7 @@ impl<'a> Reader<'a> {
             "coalitions",
             "everybody",
             "remedies",
+            "seconds",
         ];
         self.only(&section, &keys);
         let whole = |key: &str, least: u64| {
@@ -60,6 +61,10 @@ impl<'a> Reader<'a> {
         gate.certain = whole("certain", 0).unwrap_or(0);
         gate.candidates = whole("candidates", 2);
         gate.coalitions = whole("coalitions", 1).unwrap_or(1) as usize;
+        if let Some(seconds) = whole("seconds", 1) {
+            gate.seconds = seconds;
+            gate.work = seconds.saturating_mul(WORK_PER_SECOND);
+        }
         gate.posterior =
             section.get("posterior").and_then(|v| self.share(&section.path("posterior"), v));
         gate.response_epsilon = section.get("response_epsilon").and_then(|value| {

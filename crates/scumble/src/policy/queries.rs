@@ -5,6 +5,7 @@
 
 use super::reader::{Reader, Section, scalar, shown};
 use super::{Rows, Source};
+use crate::catalogue::did_you_mean;
 use crate::dp::budget::Limit;
 use crate::dp::query::{NoiseKind, Price, Scale};
 use crate::exact::Fraction;
@@ -381,7 +382,7 @@ impl<'a> Reader<'a> {
             Some(Fraction::whole(0))
         };
         let epsilon = self.fraction(section, "epsilon", None);
-        let gaussian = self.text_at(section, "mechanism").is_some_and(|m| m == "gaussian");
+        let gaussian = self.gaussian(section).unwrap_or(false);
         if gaussian && delta.as_ref().is_some_and(Fraction::is_zero) {
             self.report(
                 section.at,
@@ -491,18 +492,7 @@ impl<'a> Reader<'a> {
                     );
                     continue;
                 };
-                let gaussian = self.text_at(&one, "mechanism").and_then(|m| match m.as_str() {
-                    "laplace" => Some(false),
-                    "gaussian" => Some(true),
-                    _ => {
-                        let problem = format!(
-                            "`{}` is `laplace` or `gaussian`, not `{m}`",
-                            one.path("mechanism")
-                        );
-                        self.report(one.at, Failure::policy("wrong-value", problem));
-                        None
-                    }
-                });
+                let gaussian = self.gaussian(&one);
                 let (epsilon, delta) =
                     (self.fraction(&one, "epsilon", None), self.fraction(&one, "delta", Some(1)));
                 all.push(Asked { sql, epsilon, delta, gaussian });
@@ -515,6 +505,28 @@ impl<'a> Reader<'a> {
             }
         }
         all
+    }
+
+    /// Whether a mechanism is chosen and is the Gaussian one.
+    fn gaussian(&self, section: &Section<'a>) -> Option<bool> {
+        let value = section.get("mechanism")?;
+        let name = self.text_of(section, "mechanism", value)?;
+        match name.as_str() {
+            "laplace" => Some(false),
+            "gaussian" => Some(true),
+            _ => {
+                let problem = Failure::policy(
+                    "wrong-value",
+                    format!(
+                        "`{}` is `laplace` or `gaussian`, not `{name}`",
+                        section.path("mechanism")
+                    ),
+                );
+                let hint = did_you_mean(&name, ["laplace", "gaussian"]);
+                self.report(value.span().start, problem.hint(hint));
+                None
+            }
+        }
     }
 }
 

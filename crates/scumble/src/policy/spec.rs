@@ -9,11 +9,12 @@
 //! line in this file.
 
 use super::reader::{Reader, Section};
-use super::{Difference, Format, Policy, Queries, tree};
+use super::{Difference, Policy, Queries, read_rule, tree};
 use crate::failure::{Failure, Failures};
 use crate::gate::Panelist;
+use crate::model::Concern;
 use crate::table::Role;
-use crate::taxonomy::Granularity;
+use crate::taxonomy::{Granularity, Rule};
 use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -379,6 +380,10 @@ pub struct GateSpec {
     /// Whether remedies are looked for when a release is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedies: Option<bool>,
+    /// Seconds that one judgement may take; people of whom nothing was found out by then count as
+    /// exposed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<Number>,
 }
 
 /// How people, columns and values of earlier releases are recognised.
@@ -515,7 +520,7 @@ pub struct ReleaseSpec {
     pub to: String,
     /// In which format; CSV if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub format: Option<Format>,
+    pub format: Option<String>,
 }
 
 /// The JSON Schema of a [`PolicySpec`].
@@ -549,6 +554,35 @@ impl PolicySpec {
     /// The valid policy that this describes, or everything that is wrong with it.
     pub fn policy(&self) -> Result<Policy, Failures> {
         self.read(|reader, root| reader.policy(root))
+    }
+
+    /// Leaves a column out of what is published, with the models about it, as [`Policy::without`]
+    /// does. Whether that is possible; if not, the spec may be changed in part.
+    pub fn without(&mut self, name: &str) -> bool {
+        let Some(role) = self.attributes.get(name).map(|a| a.role) else { return false };
+        let Ok(policy) = self.policy() else { return false };
+        if policy.algorithm.parameters.texts().values().any(|text| text == name) {
+            return false;
+        }
+        let last_sensitive = role == Role::Sensitive && policy.sensitive().count() == 1;
+        self.models.retain(|model| {
+            let about = model.attribute.as_deref() == Some(name);
+            let on = model.on.as_ref().is_some_and(|on| on.iter().any(|column| column == name));
+            // Without a sensitive column nothing is left of what all of them say together.
+            let mut of_name = policy.requirements.iter().filter(|r| r.name == model.name);
+            let stays =
+                !last_sensitive || of_name.all(|r| r.model.promise().concerns == Concern::Identity);
+            !about && !on && stays
+        });
+        if let Some(history) = &mut self.history {
+            history.columns.shift_remove(name);
+            history.values.shift_remove(name);
+        }
+        if let Some(attribute) = self.attributes.get_mut(name) {
+            let person = attribute.person;
+            *attribute = AttributeSpec { person, ..AttributeSpec::new(Role::Identifier) };
+        }
+        !self.models.is_empty() && self.policy().is_ok()
     }
 
     /// What may be asked under differential privacy, or everything that is wrong with it.
@@ -602,6 +636,13 @@ impl AttributeSpec {
 }
 
 impl TaxonomySpec {
+    /// The rule of a column, if it is valid.
+    pub fn rule(&self, column: &str) -> Result<Rule, Failures> {
+        let tree = toml::Value::try_from(self)
+            .map_err(|e| Failure::bug("internal", format!("a rule cannot be written: {e}")))?;
+        read_rule(column, &tree::value(&tree).to_string())
+    }
+
     /// A taxonomy file.
     pub fn file(path: impl Into<String>) -> TaxonomySpec {
         TaxonomySpec::File { file: path.into(), ordered: None, public: None }

@@ -8,7 +8,9 @@ mod truth;
 use crate::class::Run;
 use crate::release::{Form, Release, Shape};
 use crate::table::{Table, published};
-use crate::taxonomy::Taxonomy;
+use crate::taxonomy::ROOT;
+use hashbrown::{HashMap, HashSet};
+use std::borrow::Cow;
 
 pub(crate) use truth::Marginal;
 
@@ -69,7 +71,8 @@ pub const METRICS: &[Metric] = &[
                 A cell published as it is loses 0, one that shows the root loses 1, and so do all cells of a suppressed record.\n\
                 On a number or date scale the domain is every cell between the ends of what is published, or between `low` and\n\
                 `high` if the policy says both: the figure follows from the release and tells nothing of suppressed records.\n\
-                Masked text loses the level at which it is shown / the number of levels. Files declare their domain.\n\
+                Masked text loses the share of its characters that are masked, of the declared `length` or of the longest\n\
+                published text; where the policy lists levels, their share. Files declare their domain.\n\
                 Of an anatomized release, which shows every quasi-identifier as it is, only suppressed records lose anything.\n\
                 Not defined where values are replaced by representatives (see sse).\n\
                 Ghinita, Karras, Kalnis and Mamoulis 2007, after Xu et al. 2006.",
@@ -208,48 +211,50 @@ fn cells(release: &Release, cell: impl Fn(usize, Run) -> f64, whole: f64) -> Opt
     }
 }
 
-/// What a recipient takes for the domain of a quasi-identifier.
-struct Domain<'a> {
-    taxonomy: &'a Taxonomy,
-    /// Number of cells on a number or date scale.
-    cells: u64,
-}
-
-impl<'a> Domain<'a> {
-    fn of(release: &'a Release, i: usize) -> Domain<'a> {
-        let taxonomy = &*release.quasi[i].taxonomy;
-        // A release whose quasi-identifiers pass through has no regions.
-        let shown = release.classes.iter().filter_map(|c| c.region.get(i).copied());
-        let shown = shown.filter(|&run| taxonomy.everything() != Some(run));
-        let cells =
-            shown.filter_map(|run| taxonomy.cells(run)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let cells = taxonomy.scale().ends().or(cells);
-        Domain { taxonomy, cells: cells.map_or(1, |(first, last)| last.abs_diff(first) + 1) }
+/// What a cell of a quasi-identifier loses, by what it shows: of the domain that the policy declares
+/// or, where it declares none, that the labels of the release span. Nothing in it depends on values
+/// that are not published.
+fn published_losses(release: &Release, i: usize) -> HashMap<Run, f64> {
+    let t = &*release.quasi[i].taxonomy;
+    // A release whose quasi-identifiers pass through has no regions.
+    let shown: HashSet<Run> =
+        release.classes.iter().filter_map(|c| c.region.get(i).copied()).collect();
+    let labels: Vec<(Run, Cow<'_, str>)> =
+        shown.into_iter().map(|run| (run, t.label(run))).collect();
+    let (mut ends, mut longest): (Option<(i64, i64)>, usize) = (t.written_on().ends(), 1);
+    let declared = ends.is_some();
+    for (run, label) in labels.iter().filter(|(_, label)| label != ROOT) {
+        longest = longest.max(t.unmasked_length(label));
+        if let Some((first, last)) = t.published_cells(*run, label).filter(|_| !declared) {
+            let (a, b) = ends.unwrap_or((first, last));
+            ends = Some((a.min(first), b.max(last)));
+        }
     }
-
-    fn loss(&self, run: Run) -> f64 {
-        let t = self.taxonomy;
-        if t.everything() == Some(run) {
+    let cells = ends.map_or(0, |(first, last)| last.abs_diff(first));
+    let loss = |run: Run, label: &str| {
+        // By its label: whether a run is everything depends on values that are not published.
+        if label == ROOT {
             return 1.0;
         }
-        if !t.scale().has_cells() {
-            return t.masked_loss(run).unwrap_or_else(|| t.loss(run));
+        if !t.written_on().has_cells() {
+            return t.masked_loss(label, longest).unwrap_or_else(|| t.declared_loss(run));
         }
-        match t.cells(run) {
-            Some((first, last)) if self.cells > 1 => {
-                (last.abs_diff(first) as f64 / (self.cells - 1) as f64).min(1.0)
+        match t.published_cells(run, label) {
+            Some((first, last)) if cells > 0 => {
+                (last.abs_diff(first) as f64 / cells as f64).min(1.0)
             }
             _ => 0.0,
         }
-    }
+    };
+    labels.iter().map(|(run, label)| (*run, loss(*run, label))).collect()
 }
 
 fn gcp(of: &Subject<'_>) -> Option<f64> {
     let release = of.release;
     let all = (release.records() + release.suppressed) as f64 * release.quasi.len() as f64;
-    let domains: Vec<Domain<'_>> =
-        (0..release.quasi.len()).map(|i| Domain::of(release, i)).collect();
-    let lost = cells(release, |i, run| domains[i].loss(run), release.quasi.len() as f64)?;
+    let losses: Vec<HashMap<Run, f64>> =
+        (0..release.quasi.len()).map(|i| published_losses(release, i)).collect();
+    let lost = cells(release, |i, run| losses[i][&run], release.quasi.len() as f64)?;
     Some(if all == 0.0 { 0.0 } else { lost / all })
 }
 

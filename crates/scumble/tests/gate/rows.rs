@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// True values are 0, 1 and 2; 3 is one that nobody has.
 const VALUES: u32 = 4;
-/// The judged column is 0. Column 1 may change between releases.
+/// The judged column is 0. Both columns may change between releases.
 const COLUMNS: usize = 2;
 const GROUPS: u32 = 2;
 
@@ -83,14 +83,18 @@ struct Release {
     views: [View; COLUMNS],
     /// Everybody's version of column 1.
     versions: Vec<u32>,
+    /// Everybody's version of column 0; version 0 is judged.
+    judged_versions: Vec<u32>,
     response: Option<f64>,
 }
 
 #[derive(Clone, Debug)]
 struct Case {
-    /// For everybody: column 0, column 1, and what column 1 was in an earlier version.
-    truth: Vec<[u32; 3]>,
+    /// For everybody: column 0, column 1, and what column 1 and column 0 were in another version.
+    truth: Vec<[u32; 4]>,
     releases: Vec<Release>,
+    /// Who is judged.
+    judged: Option<Vec<bool>>,
     secret: Option<Vec<u32>>,
     unprotected: bool,
     /// Whether values are dates.
@@ -114,26 +118,30 @@ fn case() -> impl Strategy<Value = Case> {
             prop::collection::vec(0u32..=GROUPS, people),
             [view(), view()],
             prop::collection::vec(0..=u32::from(changes), people),
+            prop::collection::vec(0..=u32::from(changes), people),
             prop::option::of(prop_oneof![Just(1.5), Just(3.0)]),
         );
         let release = release
-            .prop_map(|(place, views, versions, response)| Release {
+            .prop_map(|(place, views, versions, judged_versions, response)| Release {
                 place,
                 views,
                 versions,
+                judged_versions,
                 response,
             })
             .prop_filter("it shows something", |r| r.views.iter().any(|v| *v != View::Hidden));
         (
-            prop::collection::vec([0..3u32, 0..3u32, 0..3u32], people),
+            prop::collection::vec([0..3u32, 0..3u32, 0..3u32, 0..3u32], people),
             prop::collection::vec(release, releases),
             prop::option::of(prop_oneof![Just(vec![0]), Just(vec![0, 2]), Just(vec![1, 2])]),
             any::<bool>(),
             any::<bool>(),
+            prop::option::of(prop::collection::vec(any::<bool>(), people)),
         )
-            .prop_map(|(truth, releases, secret, unprotected, dates)| Case {
+            .prop_map(|(truth, releases, secret, unprotected, dates, judged)| Case {
                 truth,
                 releases,
+                judged,
                 secret,
                 unprotected,
                 dates,
@@ -160,8 +168,9 @@ struct Known {
 
 impl Case {
     /// The values of a release's columns for a person whose row is this.
-    fn shown(&self, release: &Release, person: usize, row: &[u32; 3]) -> [u32; COLUMNS] {
-        [row[0], row[1 + release.versions[person] as usize]]
+    fn shown(&self, release: &Release, person: usize, row: &[u32; 4]) -> [u32; COLUMNS] {
+        let judged = [row[0], row[3]][release.judged_versions[person] as usize];
+        [judged, row[1 + release.versions[person] as usize]]
     }
 
     /// The values that nothing tells apart from this one: those between two places where a release
@@ -197,7 +206,7 @@ impl Case {
             place: release.place.clone(),
             strangers: Vec::new(),
             newly: Vec::new(),
-            versions: vec![(1, release.versions.clone())],
+            versions: vec![(1, release.versions.clone()), (0, release.judged_versions.clone())],
             response: release.response,
         };
         Memory {
@@ -208,6 +217,7 @@ impl Case {
             notes: Vec::new(),
             releases: self.releases.iter().enumerate().zip(groups).map(remembered).collect(),
             people: self.truth.len(),
+            judged: self.judged.clone(),
             name: Box::new(|p| p.to_string()),
         }
     }
@@ -247,8 +257,8 @@ impl Case {
     /// What each of a person's rows would show in each release, and what it says about column 0.
     fn choices(&self, person: usize, releases: &[usize]) -> Vec<Choice> {
         let mut found = BTreeMap::new();
-        for number in 0..VALUES.pow(3) {
-            let row = [number % VALUES, number / VALUES % VALUES, number / VALUES / VALUES];
+        for number in 0..VALUES.pow(4) {
+            let row = [0, 1, 2, 3].map(|i| number / VALUES.pow(i) % VALUES);
             let mut codes = Vec::new();
             let (mut set, mut informed, mut one): (Vec<u32>, bool, bool) =
                 ((0..VALUES).collect(), false, false);
@@ -259,7 +269,8 @@ impl Case {
                     (release.place[person] > 0)
                         .then(|| [0, 1].map(|c| release.views[c].cell(values[c], self.dates).0)),
                 );
-                if release.place[person] == 0 || !release.views[0].says_something() {
+                let other = release.judged_versions[person] > 0;
+                if release.place[person] == 0 || other || !release.views[0].says_something() {
                     continue;
                 }
                 set.retain(|v| release.views[0].cell(values[0], self.dates).2.contains(v));
@@ -360,7 +371,8 @@ impl Case {
     }
 
     fn spent(&self, person: usize, releases: &[usize]) -> (f64, usize) {
-        let spent = releases.iter().filter(|&&r| self.releases[r].place[person] > 0);
+        let about = |r: &Release| r.place[person] > 0 && r.judged_versions[person] == 0;
+        let spent = releases.iter().filter(|&&r| about(&self.releases[r]));
         let all: Vec<f64> = spent.filter_map(|&r| self.releases[r].response).collect();
         (all.iter().sum(), all.len())
     }
@@ -392,7 +404,8 @@ proptest! {
         let new = case.releases.len() - 1;
         let (all, earlier): (Vec<usize>, Vec<usize>) = ((0..=new).collect(), (0..new).collect());
         let (before, after) = (case.known(&earlier), case.known(&all));
-        let people = || 0..case.truth.len();
+        let judged = |p: &usize| case.judged.as_ref().is_none_or(|judged| judged[*p]);
+        let people = || (0..case.truth.len()).filter(judged);
         let there = people().filter(|&p| case.releases.iter().any(|r| r.place[p] > 0)).count();
         prop_assert_eq!(seen.people, there as u64);
         let certain: BTreeSet<usize> = people().filter(|&p| case.certain(&after[p]).is_some()).collect();
@@ -433,7 +446,9 @@ proptest! {
             let excused = !case.unprotected && case.certain(&alone[*p]) == now;
             now.is_some() && now != case.certain(&before[*p]) && !excused
         };
-        let exposed: BTreeSet<usize> = (0..case.truth.len()).filter(exposed).collect();
+        let judged = |p: &usize| case.judged.as_ref().is_none_or(|judged| judged[*p]);
+        let exposed: BTreeSet<usize> =
+            (0..case.truth.len()).filter(judged).filter(exposed).collect();
         prop_assert_eq!(super::people(&seen[0], What::Certain), exposed);
     }
 }

@@ -90,7 +90,7 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
     ("cut = \"median\"", "cut = \"medium\"", &["`cut`", "`medium`"]),
     ("name = \"mondrian\"", "name = \"mondrain\"", &["mondrain", "mondrian"]),
     ("to = \"releases/1\"", "too = \"releases/1\"", &["`release.too`", "not known"]),
-    ("format = \"parquet\"", "format = \"xlsx\"", &["`release.format`", "csv"]),
+    ("format = \"parquet\"", "format = 7", &["`release.format`"]),
 ];
 
 /// Two mistakes where the first hides what the second is about, or that stand in the same value.

@@ -9,7 +9,7 @@ use proptest::sample::select;
 use scumble::catalogue::{ALGORITHMS, MODELS, PERTURBATIONS};
 use scumble::gate::Panelist;
 use scumble::policy::spec::*;
-use scumble::policy::{Difference, Format, PolicySpec};
+use scumble::policy::{Difference, PolicySpec};
 use scumble::table::Role;
 use scumble::taxonomy::Granularity;
 
@@ -173,7 +173,7 @@ fn algorithm() -> BoxedStrategy<AlgorithmSpec> {
 
 fn gate() -> BoxedStrategy<GateSpec> {
     let numbers = (of(number()), of(number()), of(number()), of(number()), of(number()));
-    let flags = (of(any::<bool>()), of(any::<bool>()));
+    let flags = (of(any::<bool>()), of(any::<bool>()), of(number()));
     let others = (of(map("[0-9]{1,3}", number())), of(vec(known(&Panelist::ALL), 0..3)));
     (numbers, flags, others)
         .prop_map(|(numbers, flags, (pvp, panel))| GateSpec {
@@ -184,6 +184,7 @@ fn gate() -> BoxedStrategy<GateSpec> {
             coalitions: numbers.4,
             everybody: flags.0,
             remedies: flags.1,
+            seconds: flags.2,
             pvp,
             panel,
         })
@@ -241,7 +242,7 @@ pub fn spec() -> BoxedStrategy<PolicySpec> {
     let files = (of(text()), of(source()), of(text()), of(text()), of(ledger));
     let reading = (vec(text(), 0..3), of(text()), of(text()), of(vec(text(), 0..3)));
     let method = (map(text(), attribute()), vec(model(), 0..3), of(algorithm()));
-    let release = (text(), of(select(vec![Format::Csv, Format::Parquet])))
+    let release = (text(), of(select(vec!["csv".to_owned(), "parquet".to_owned()])))
         .prop_map(|(to, format)| ReleaseSpec { to, format });
     let sections = (of(gate()), of(history()), of(queries()), of(release));
     (files, reading, method, sections)

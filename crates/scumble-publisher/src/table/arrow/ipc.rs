@@ -19,7 +19,7 @@ struct Span {
 
 /// Checks every message of a file or stream of this size: it lies within the file, and what it
 /// expands to within the limit.
-pub(super) fn check(path: &Path, size: u64, columns: usize, meter: &Meter) -> Result<(), Failures> {
+pub(crate) fn check(path: &Path, size: u64, columns: usize, meter: &Meter) -> Result<(), Failures> {
     let mut walk = Walk { path, file: open(path)?, size, columns, meter };
     guarded(|| walk.check()).unwrap_or_else(|p| Err(panicked(path, "Arrow", p)))
 }

@@ -9,7 +9,7 @@ use super::deal::{Deal, Group};
 use crate::exact::{Fraction, Ratio};
 use dashu_int::UBig;
 
-/// So many steps may be taken.
+/// Limit on the steps of the enumeration.
 const WORK: usize = 3_000_000;
 
 /// Of more people the whole numbers become too long.

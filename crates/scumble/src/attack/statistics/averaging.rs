@@ -81,7 +81,7 @@ pub fn averaging(statistics: &[Statistic]) -> (Vec<Average>, Vec<Figure>) {
     let narrow = averages.iter().filter(|a| a.is_narrow()).count() as u64;
     let most = averages.iter().map(|a| a.statistics.len() as u64).max().unwrap_or(0);
     let figures = vec![
-        Figure::count("statistics", statistics.len() as u64, "statistics"),
+        Figure::count("statistics", statistics.len() as u64, "statistics").descriptive(),
         Figure::count(
             "repeated",
             averages.len() as u64,

@@ -182,8 +182,8 @@ fn figures(statistics: &[Statistic], disclosures: &[Disclosure]) -> Vec<Figure> 
     let small = disclosures.iter().filter(|d| d.finding == Finding::SmallCount).count() as u64;
     let share = known.len() as f64 / everybody.len().max(1) as f64;
     vec![
-        Figure::count("statistics", statistics.len() as u64, "statistics"),
-        Figure::count("people", everybody.len() as u64, "people whom they are about"),
+        Figure::count("statistics", statistics.len() as u64, "statistics").descriptive(),
+        Figure::count("people", everybody.len() as u64, "people whom they are about").descriptive(),
         Figure::count("determined", known.len() as u64, "people of whom a value is determined"),
         Figure::share("determined_share", share, "of all people"),
         Figure::count("small_sets", sets, "small sets of people of whom the sum is determined"),

@@ -282,7 +282,7 @@ fn atoms(sets: &[&[u32]]) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
     (atoms, columns)
 }
 
-/// So many sets of atoms are tried at most.
+/// Limit on the sets of atoms that are tried.
 const SETS: usize = 10_000;
 /// Beyond so many small atoms only pairs of them are looked at, not triples.
 const TRIPLES: usize = 2000;

@@ -119,24 +119,27 @@ pub fn solve(
     match guess {
         Some(multiplier) => {
             solver.multiplier = multiplier;
-            solver.believe();
+            solver.evaluate();
         }
-        None => solver.scale(),
+        None => solver.proportional_fitting(),
     }
     let mut step = vec![0.0; part.bounds.len()];
     let (mut steps, mut streak) = (0, 0);
     let end = loop {
         progress(solver.error);
-        if effort.is_cancelled() {
+        if effort.is_stopped() {
             break End::Stuck;
         }
-        let (least, change) = if steps == 0 { (1.0, 0.0) } else { solver.unrest(&step) };
+        let (least, change) =
+            if steps == 0 { (1.0, 0.0) } else { solver.largest_log_change(&step) };
         if solver.error <= TOLERANCE && (least > SUSPECT || change < RESTLESS) {
             break End::Converged;
         }
         let falling = least < SUSPECT && change > FALLING && solver.error < SMALL;
         let last = steps == STEPS || effort.is_spent();
-        if let Some(proof) = if falling || last { recession::prove(part, &step) } else { None } {
+        if let Some(proof) =
+            if falling || last { recession::prove(part, &step, effort) } else { None }
+        {
             break End::Proof(proof);
         }
         streak = if falling { streak + 1 } else { 0 };
@@ -144,9 +147,9 @@ pub fn solve(
             let vanishing = solver.vanishing(&step);
             break if vanishing.is_empty() { End::Stuck } else { End::Vanishing(vanishing) };
         }
-        let bounded = solver.direction(&mut step);
-        if !bounded || !solver.search(&step) {
-            break recession::prove(part, &step).map_or(End::Stuck, End::Proof);
+        let bounded = solver.newton_step(&mut step);
+        if !bounded || !solver.line_search(&step) {
+            break recession::prove(part, &step, effort).map_or(End::Stuck, End::Proof);
         }
         steps += 1;
     };
@@ -190,7 +193,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Proportional fitting, near and far facts in turns: from nothing to near the answer.
-    fn scale(&mut self) {
+    fn proportional_fitting(&mut self) {
         let split = self.part.split();
         let width =
             (0..self.part.outcomes.len()).map(|o| self.part.far_of(o).len()).max().unwrap_or(0);
@@ -198,8 +201,8 @@ impl<'a> Solver<'a> {
             for (facts, share) in
                 [(0..split, 1.0), (split..self.count.len(), 1.0 / width.max(1) as f64)]
             {
-                self.believe();
-                if self.error <= TOLERANCE || self.effort.is_cancelled() {
+                self.evaluate();
+                if self.error <= TOLERANCE || self.effort.is_stopped() {
                     return;
                 }
                 for fact in facts {
@@ -210,11 +213,11 @@ impl<'a> Solver<'a> {
                 }
             }
         }
-        self.believe();
+        self.evaluate();
     }
 
-    /// What the multipliers say: masses, counts, gradient and error.
-    fn believe(&mut self) {
+    /// Evaluates the dual at the multipliers: masses, counts, gradient and error.
+    fn evaluate(&mut self) {
         // A last look may cost more than is left.
         let _ = self.work(4);
         let (part, split) = (self.part, self.part.split());
@@ -282,7 +285,7 @@ impl<'a> Solver<'a> {
 
     /// The least probability, and the largest change that a step made to the logarithm of an
     /// unlikely one.
-    fn unrest(&self, step: &[f64]) -> (f64, f64) {
+    fn largest_log_change(&self, step: &[f64]) -> (f64, f64) {
         let part = self.part;
         let (mut least, mut most) = (1.0f64, 0.0f64);
         for kind in 0..part.people.len() {
@@ -321,7 +324,7 @@ impl<'a> Solver<'a> {
 
     /// Newton's step, for the facts that are not idle. False if the dual falls without end along
     /// it.
-    fn direction(&mut self, step: &mut [f64]) -> bool {
+    fn newton_step(&mut self, step: &mut [f64]) -> bool {
         for (fact, &(low, high)) in self.part.bounds.iter().enumerate() {
             self.idle[fact] =
                 low < high && self.multiplier[fact] == 0.0 && self.gradient[fact] == 0.0;
@@ -348,7 +351,7 @@ impl<'a> Solver<'a> {
 
     /// Goes along a step until the slope is gone. The dual is convex: slopes say all that values
     /// would, and say it more precisely near the end. False if no way along the step is any good.
-    fn search(&mut self, step: &[f64]) -> bool {
+    fn line_search(&mut self, step: &[f64]) -> bool {
         let from = self.multiplier.clone();
         let slope = |g: &[f64]| g.iter().zip(step).map(|(g, s)| g * s).sum::<f64>();
         let before = slope(&self.gradient);
@@ -362,7 +365,7 @@ impl<'a> Solver<'a> {
                 let crosses = low < high && from[fact] * to < 0.0;
                 self.multiplier[fact] = if crosses { 0.0 } else { to };
             }
-            self.believe();
+            self.evaluate();
             let after = slope(&self.gradient);
             if after <= -0.5 * before || self.error < 0.5 * error {
                 return true;
@@ -430,7 +433,7 @@ impl<'a> Solver<'a> {
         let (mut r, mut z, mut p, mut hp) =
             (vec![0.0; far], vec![0.0; far], vec![0.0; far], vec![0.0; far]);
         x.fill(0.0);
-        self.respond(x, 1.0, near);
+        self.eliminate_near(x, 1.0, near);
         let this = &*self;
         let start = part.for_blocks([&mut r, &mut z], |blocks, [r, z]| {
             let first = part.block(blocks.start).start;
@@ -452,14 +455,14 @@ impl<'a> Solver<'a> {
             if rz <= enough || rz.is_nan() || self.work(2).is_none() {
                 break;
             }
-            let curvature = self.product(&mut p, near, &mut hp);
+            let curvature = self.hessian_product(&mut p, near, &mut hp);
             if curvature <= 1e-12 * rz {
                 // Rounding leaves a trace of directions that change nothing.
                 if rz < 1e-8 * whole || self.error < SMALL {
                     break;
                 }
                 x.copy_from_slice(&p);
-                self.respond(x, 0.0, near);
+                self.eliminate_near(x, 0.0, near);
                 return false;
             }
             let alpha = rz / curvature;
@@ -479,7 +482,7 @@ impl<'a> Solver<'a> {
             // Too little to be worth another thread.
             p.iter_mut().zip(&z).for_each(|(p, z)| *p = *z + beta * *p);
         }
-        self.respond(x, 1.0, near);
+        self.eliminate_near(x, 1.0, near);
         true
     }
 
@@ -500,9 +503,9 @@ impl<'a> Solver<'a> {
         dot
     }
 
-    /// How the near facts respond to a step of the far ones, and to `pull` times their own
-    /// gradient; and how the masses flow from both.
-    fn respond(&mut self, far: &[f64], pull: f64, near: &mut [f64]) {
+    /// Eliminates the near facts: how they respond to a step of the far ones, and to `pull` times
+    /// their own gradient; and how the masses flow from both.
+    fn eliminate_near(&mut self, far: &[f64], pull: f64, near: &mut [f64]) {
         let (part, mass, gradient, factors) = (self.part, &self.mass, &self.gradient, &self.near);
         part.for_cells(&mut self.flow, [near], |cell, flow, [near]| {
             let facts = part.near_facts(cell);
@@ -546,8 +549,8 @@ impl<'a> Solver<'a> {
     }
 
     /// The product of the Hessian, near facts eliminated, with x; x·hx. `near` is work space.
-    fn product(&mut self, x: &mut [f64], near: &mut [f64], hx: &mut [f64]) -> f64 {
-        self.respond(x, 0.0, near);
+    fn hessian_product(&mut self, x: &mut [f64], near: &mut [f64], hx: &mut [f64]) -> f64 {
+        self.eliminate_near(x, 0.0, near);
         let (part, flow) = (self.part, &self.flow);
         part.for_blocks([x, hx], |blocks, [x, hx]| {
             let first = part.block(blocks.start).start;

@@ -2,6 +2,7 @@
 //! which they grow is a combination of facts that leaves no room for some outcomes. Rounded to
 //! integers it is a proof.
 
+use super::super::effort::Effort;
 use super::part::Part;
 
 /// What a combination of facts proves.
@@ -12,8 +13,9 @@ pub enum Proof {
     Contradiction(Vec<i64>),
 }
 
-/// Looks for a proof near a direction of the multipliers.
-pub fn prove(part: &Part, direction: &[f64]) -> Option<Proof> {
+/// Looks for a proof near a direction of the multipliers. What it costs is counted, and a last look
+/// may cost more than is left; it ends when the search is stopped.
+pub fn prove(part: &Part, direction: &[f64], effort: &Effort<'_>) -> Option<Proof> {
     let mut level = direction.to_vec();
     for facts in part.groups() {
         let mut sorted = direction[facts.clone()].to_vec();
@@ -26,6 +28,10 @@ pub fn prove(part: &Part, direction: &[f64]) -> Option<Proof> {
         let most = candidate.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
         for unit in [1.0, most] {
             for times in [1.0, 2.0, 3.0, 4.0, 6.0, 12.0] {
+                if effort.is_stopped() {
+                    return None;
+                }
+                let _ = effort.spend(part.outcomes.len() as u64);
                 let rounded: Vec<i64> =
                     candidate.iter().map(|y| (y / unit * times).round() as i64).collect();
                 if let Some(proof) = check(part, &rounded) {

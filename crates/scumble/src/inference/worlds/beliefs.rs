@@ -1,47 +1,54 @@
-//! Shares of worlds without drawing any: belief propagation.
+//! Shares of worlds without drawing any: belief propagation (the sum-product algorithm).
 //!
-//! In a group by itself it can be counted how likely each outcome of a member is, given how likely
-//! hers and everybody else's is as far as their other groups go. What one group says about a member
-//! is then what another has to go by, and so on until nothing changes any more. Where groups and
-//! people form a tree the outcome is exact. Where they do not, what a group says comes back to it
-//! as if it were news; with groups that cross at random that takes a long way around and matters
-//! little, and this is where chains are slowest. There is no telling from the beliefs how good they
-//! are: chains have to judge (`tally::off`).
+//! The factor graph has a variable for each kind of people and a factor for each group of a release,
+//! which asks that the group's counts are met. A factor's message to a kind says how likely each
+//! outcome is as far as this group goes, given the messages of the kinds' other groups; it is
+//! computed exactly, by a forward and a backward pass over the members of the group. Messages are
+//! sent until they stop changing. On a tree the result is exact. Where there are cycles, what a
+//! factor says comes back to it as if it were news; with groups that cross at random cycles are long
+//! and it matters little, and this is where chains are slowest. There is no telling from the
+//! beliefs how good they are: chains have to judge (`tally::off`).
 
 use crate::inference::{Evidence, Source};
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
-/// What groups say has stopped changing if no probability changes by more.
+/// Messages have converged if no probability changes by more.
 const SAME: f64 = 1e-7;
 
-/// How often each group may speak, on average.
+/// How often each factor may be updated, on average.
 const ROUNDS: usize = 400;
 
-/// The most work at one group (people times states of the counts), and at all groups together.
+/// The most work at one factor (people times states of the counts), and at all factors together.
 const LARGEST: usize = 1 << 20;
 const WORK: usize = 1 << 25;
 
-/// How likely each outcome is for a person of its kind. `None` if groups are too large for it, if
-/// it comes to no end, or if `go_on` says so.
+/// Work between two questions whether to go on: some hundredths of a second.
+const ASKED: usize = 1 << 20;
+
+/// Marginal probability of each outcome, for a person of its kind. `None` if a factor exceeds the
+/// state limit, if messages do not converge, or if `go_on` says so.
 pub(super) fn beliefs(evidence: &Evidence, go_on: &dyn Fn(u64) -> bool) -> Option<Vec<f64>> {
-    let mut talk = Talk::new(evidence)?;
-    let mut queue: VecDeque<u32> = (0..talk.groups.len() as u32).collect();
-    let mut waits = vec![true; talk.groups.len()];
-    let mut count = Count::default();
-    for turn in 0..ROUNDS * talk.groups.len() {
-        let Some(group) = queue.pop_front() else {
-            return talk.beliefs();
+    let mut graph = FactorGraph::new(evidence)?;
+    let mut queue: VecDeque<u32> = (0..graph.factors.len() as u32).collect();
+    let mut waits = vec![true; graph.factors.len()];
+    let mut passes = ForwardBackward::default();
+    let mut unasked = ASKED;
+    for _ in 0..ROUNDS * graph.factors.len() {
+        let Some(factor) = queue.pop_front() else {
+            return graph.beliefs();
         };
-        if turn.is_multiple_of(256) && !go_on(0) {
-            return None;
+        unasked += graph.factors[factor as usize].work;
+        if unasked >= ASKED {
+            unasked = 0;
+            go_on(0).then_some(())?;
         }
-        waits[group as usize] = false;
-        for seat in talk.speak(group, &mut count)? {
-            for &other in &talk.seats_of[talk.seats[seat as usize].kind as usize] {
-                let listener = talk.seats[other as usize].group;
-                if listener != group && !std::mem::replace(&mut waits[listener as usize], true) {
-                    queue.push_back(listener);
+        waits[factor as usize] = false;
+        for edge in graph.update(factor, &mut passes)? {
+            for &other in &graph.edges_of[graph.edges[edge as usize].kind as usize] {
+                let neighbour = graph.edges[other as usize].factor;
+                if neighbour != factor && !std::mem::replace(&mut waits[neighbour as usize], true) {
+                    queue.push_back(neighbour);
                 }
             }
         }
@@ -49,51 +56,55 @@ pub(super) fn beliefs(evidence: &Evidence, go_on: &dyn Fn(u64) -> bool) -> Optio
     None
 }
 
-/// The facts of a group of a release, or one that the adversary knows.
-struct Group {
+/// A factor: the counts of a group of a release, or something that the adversary knows.
+struct Factor {
     /// Per count: its bounds.
     bounds: Vec<(u32, u32)>,
-    seats: Vec<u32>,
+    /// Its edges, by number.
+    edges: Vec<u32>,
+    /// What one update takes: people times states of the counts.
+    work: usize,
 }
 
-/// The people of a kind in a group.
-struct Seat {
+/// An edge of the factor graph: the people of a kind in a group.
+struct Edge {
     kind: u32,
-    group: u32,
+    factor: u32,
     people: u32,
-    /// Per outcome of the kind: the count of the group that it adds to, or [`NONE`].
+    /// Per outcome of the kind: the count of the factor that it adds to, or [`NONE`].
     counts: Vec<u8>,
-    /// Per outcome of the kind: how likely it is as far as this group goes.
-    says: Vec<f64>,
+    /// The last message of the factor to the kind: per outcome how likely it is as far as this
+    /// factor goes.
+    message: Vec<f64>,
 }
 
 const NONE: u8 = u8::MAX;
 
-/// Who says what about whom.
-struct Talk {
-    groups: Vec<Group>,
-    seats: Vec<Seat>,
-    /// Per kind.
-    seats_of: Vec<Vec<u32>>,
+/// The factor graph of some evidence, with the messages from factors to kinds.
+struct FactorGraph {
+    factors: Vec<Factor>,
+    edges: Vec<Edge>,
+    /// The edges of each kind, by number.
+    edges_of: Vec<Vec<u32>>,
 }
 
-impl Talk {
-    /// Nothing is said yet. `None` if there are groups with too much to count.
-    fn new(evidence: &Evidence) -> Option<Talk> {
+impl FactorGraph {
+    /// The graph with uniform messages. `None` if a factor exceeds the state limit.
+    fn new(evidence: &Evidence) -> Option<FactorGraph> {
         let mut number_of: HashMap<(u32, u32), u32> = HashMap::new();
-        let mut groups: Vec<Group> = Vec::new();
-        // Per fact: its group, and which of the counts of the group it is.
+        let mut factors: Vec<Factor> = Vec::new();
+        // Per fact: its factor, and which of the counts of the factor it is.
         let mut place = Vec::with_capacity(evidence.facts().len());
         for fact in evidence.facts() {
             let source = match fact.source {
                 Source::Published { release, group, .. } => (release, group),
                 Source::Known(statement) => (u32::MAX, statement),
             };
-            let number = *number_of.entry(source).or_insert(groups.len() as u32);
-            if number as usize == groups.len() {
-                groups.push(Group { bounds: Vec::new(), seats: Vec::new() });
+            let number = *number_of.entry(source).or_insert(factors.len() as u32);
+            if number as usize == factors.len() {
+                factors.push(Factor { bounds: Vec::new(), edges: Vec::new(), work: 0 });
             }
-            let bounds = &mut groups[number as usize].bounds;
+            let bounds = &mut factors[number as usize].bounds;
             place.push((
                 number,
                 u8::try_from(bounds.len()).ok().filter(|&count| count < u64::BITS as u8)?,
@@ -103,97 +114,105 @@ impl Talk {
                 u32::try_from(fact.high).unwrap_or(u32::MAX),
             ));
         }
-        let mut talk = Talk {
-            groups,
-            seats: Vec::new(),
-            seats_of: Vec::with_capacity(evidence.kinds().len()),
+        let mut graph = FactorGraph {
+            factors,
+            edges: Vec::new(),
+            edges_of: Vec::with_capacity(evidence.kinds().len()),
         };
         for (kind, k) in (0u32..).zip(evidence.kinds()) {
             let outcomes = evidence.outcomes_of(kind);
-            let first = talk.seats.len();
+            let first = graph.edges.len();
             for (i, outcome) in outcomes.clone().enumerate() {
                 for &fact in evidence.facts_of(outcome) {
-                    let (group, count) = place[fact as usize];
-                    let seat = talk.seats[first..]
+                    let (factor, count) = place[fact as usize];
+                    let edge = graph.edges[first..]
                         .iter()
-                        .position(|s| s.group == group)
+                        .position(|e| e.factor == factor)
                         .unwrap_or_else(|| {
-                            let says = vec![1.0 / outcomes.len() as f64; outcomes.len()];
+                            let message = vec![1.0 / outcomes.len() as f64; outcomes.len()];
                             let counts = vec![NONE; outcomes.len()];
-                            talk.groups[group as usize].seats.push(talk.seats.len() as u32);
-                            talk.seats.push(Seat { kind, group, people: k.people, counts, says });
-                            talk.seats.len() - 1 - first
+                            graph.factors[factor as usize].edges.push(graph.edges.len() as u32);
+                            graph.edges.push(Edge {
+                                kind,
+                                factor,
+                                people: k.people,
+                                counts,
+                                message,
+                            });
+                            graph.edges.len() - 1 - first
                         });
-                    let counts = &mut talk.seats[first + seat].counts;
-                    // An outcome that a group counts twice is none that a release publishes.
+                    let counts = &mut graph.edges[first + edge].counts;
+                    // An outcome that a factor counts twice is none that a release publishes.
                     (std::mem::replace(&mut counts[i], count) == NONE).then_some(())?;
                 }
             }
-            talk.seats_of.push((first as u32..talk.seats.len() as u32).collect());
+            graph.edges_of.push((first as u32..graph.edges.len() as u32).collect());
         }
         let mut work = 0;
-        for group in &mut talk.groups {
-            let people: u32 = group.seats.iter().map(|&s| talk.seats[s as usize].people).sum();
-            group.bounds.iter_mut().for_each(|(_, high)| *high = (*high).min(people));
+        for factor in &mut graph.factors {
+            let people: u32 = factor.edges.iter().map(|&e| graph.edges[e as usize].people).sum();
+            factor.bounds.iter_mut().for_each(|(_, high)| *high = (*high).min(people));
             let states =
-                group.bounds.iter().try_fold(1usize, |n, b| n.checked_mul(b.1 as usize + 1));
-            let at_once = states?.checked_mul(people as usize + 1).filter(|&n| n <= LARGEST)?;
-            work += at_once;
+                factor.bounds.iter().try_fold(1usize, |n, b| n.checked_mul(b.1 as usize + 1));
+            factor.work = states?.checked_mul(people as usize + 1).filter(|&n| n <= LARGEST)?;
+            work += factor.work;
         }
-        (work <= WORK).then_some(talk)
+        (work <= WORK).then_some(graph)
     }
 
-    /// How likely the outcomes of a kind are as far as its other groups go.
-    fn heard(&self, seat: u32, heard: &mut Vec<f64>) {
-        let Seat { kind, group, says, .. } = &self.seats[seat as usize];
-        heard.clear();
-        heard.resize(says.len(), 1.0);
-        for &other in &self.seats_of[*kind as usize] {
-            let other = &self.seats[other as usize];
-            if other.group != *group {
-                heard.iter_mut().zip(&other.says).for_each(|(h, s)| *h *= s);
+    /// The message of a kind to a factor: how likely its outcomes are as far as its other factors go.
+    fn incoming_message(&self, edge: u32, incoming: &mut Vec<f64>) {
+        let Edge { kind, factor, message, .. } = &self.edges[edge as usize];
+        incoming.clear();
+        incoming.resize(message.len(), 1.0);
+        for &other in &self.edges_of[*kind as usize] {
+            let other = &self.edges[other as usize];
+            if other.factor != *factor {
+                incoming.iter_mut().zip(&other.message).for_each(|(i, m)| *i *= m);
             }
         }
     }
 
-    /// A group says how likely the outcomes of its members are; answers with those of whom it says
-    /// something else than before. `None` if nothing is possible.
-    fn speak(&mut self, group: u32, count: &mut Count) -> Option<Vec<u32>> {
-        count.prepare(&self.groups[group as usize]);
-        let seats = std::mem::take(&mut self.groups[group as usize].seats);
-        let mut heard = Vec::new();
-        for &seat in &seats {
-            self.heard(seat, &mut heard);
-            (0..self.seats[seat as usize].people)
-                .for_each(|_| count.ahead(&self.seats[seat as usize].counts, &heard));
+    /// Sends new messages from a factor; the edges on which they differ from the last ones. `None`
+    /// if nothing is possible.
+    fn update(&mut self, factor: u32, passes: &mut ForwardBackward) -> Option<Vec<u32>> {
+        passes.prepare(&self.factors[factor as usize]);
+        let edges = std::mem::take(&mut self.factors[factor as usize].edges);
+        let mut incoming = Vec::new();
+        for &edge in &edges {
+            self.incoming_message(edge, &mut incoming);
+            (0..self.edges[edge as usize].people)
+                .for_each(|_| passes.forward_step(&self.edges[edge as usize].counts, &incoming));
         }
-        count.turn_back(&self.groups[group as usize])?;
+        passes.start_backward_pass(&self.factors[factor as usize])?;
         let mut changed = Vec::new();
-        for &seat in seats.iter().rev() {
-            self.heard(seat, &mut heard);
-            let counts = &self.seats[seat as usize].counts;
-            // All people of a kind are alike: what is said of the last of them holds for all.
-            let said = count.shares(counts)?;
-            (0..self.seats[seat as usize].people).try_for_each(|_| count.back(counts, &heard))?;
-            let says = &mut self.seats[seat as usize].says;
-            if says.iter().zip(&said).any(|(a, b)| (a - b).abs() > SAME) {
-                changed.push(seat);
+        for &edge in edges.iter().rev() {
+            self.incoming_message(edge, &mut incoming);
+            let counts = &self.edges[edge as usize].counts;
+            // All people of a kind are alike: the message about the last of them holds for all.
+            let updated = passes.marginals(counts)?;
+            (0..self.edges[edge as usize].people)
+                .try_for_each(|_| passes.backward_step(counts, &incoming))?;
+            let message = &mut self.edges[edge as usize].message;
+            if message.iter().zip(&updated).any(|(a, b)| (a - b).abs() > SAME) {
+                changed.push(edge);
             }
-            *says = said;
+            *message = updated;
         }
-        self.groups[group as usize].seats = seats;
+        self.factors[factor as usize].edges = edges;
         Some(changed)
     }
 
-    /// What all groups say together.
+    /// The product of all messages to each kind, normalized.
     fn beliefs(&self) -> Option<Vec<f64>> {
         let mut beliefs = Vec::new();
-        for seats in &self.seats_of {
+        for edges in &self.edges_of {
             let first = beliefs.len();
-            let says =
-                |o: usize| seats.iter().map(|&s| self.seats[s as usize].says[o]).product::<f64>();
-            let outcomes = seats.first().map_or(0, |&s| self.seats[s as usize].says.len());
-            beliefs.extend((0..outcomes).map(says));
+            let outcomes = edges.first().map_or(0, |&e| self.edges[e as usize].message.len());
+            for outcome in 0..outcomes {
+                let messages = edges.iter().map(|&e| self.edges[e as usize].message[outcome]);
+                beliefs.push(messages.product::<f64>());
+            }
             let sum: f64 = beliefs[first..].iter().sum();
             if sum.is_nan() || sum <= 0.0 {
                 return None;
@@ -204,28 +223,29 @@ impl Talk {
     }
 }
 
-/// The ways to give the members of a group outcomes, one member after another. A state is how far
-/// each count has come.
+/// The forward and the backward pass over the members of a group. A state is how far each count has
+/// come.
 #[derive(Default)]
-struct Count {
+struct ForwardBackward {
     /// By how much a state grows with each count.
     stride: Vec<u32>,
     states: usize,
     /// Per state: the counts that can take one more.
     room: Vec<u64>,
-    /// After so many members: the weights of states, and those that can be.
-    ahead: Vec<(Vec<f64>, Vec<u32>)>,
+    /// After so many members: the forward weights of states, and those that can be.
+    forward: Vec<(Vec<f64>, Vec<u32>)>,
     members: usize,
-    /// The weights of what is still to come, by the state from which.
-    back: Vec<f64>,
+    /// The backward weights: those of what is still to come, by the state from which.
+    backward: Vec<f64>,
     spare: Vec<f64>,
 }
 
-impl Count {
-    fn prepare(&mut self, group: &Group) {
+impl ForwardBackward {
+    /// Starts the forward pass of a factor, with no members.
+    fn prepare(&mut self, factor: &Factor) {
         self.stride.clear();
         let mut states = 1;
-        for &(_, high) in &group.bounds {
+        for &(_, high) in &factor.bounds {
             self.stride.push(states);
             states *= high + 1;
         }
@@ -235,7 +255,7 @@ impl Count {
             let room = self
                 .stride
                 .iter()
-                .zip(&group.bounds)
+                .zip(&factor.bounds)
                 .map(|(stride, b)| state / stride % (b.1 + 1) < b.1);
             (0u32..).zip(room).fold(0, |all, (count, room)| all | u64::from(room) << count)
         }));
@@ -246,10 +266,10 @@ impl Count {
 
     /// Where the states after so many members are, empty.
     fn place(&mut self, members: usize) -> &mut (Vec<f64>, Vec<u32>) {
-        if self.ahead.len() == members {
-            self.ahead.push((Vec::new(), Vec::new()));
+        if self.forward.len() == members {
+            self.forward.push((Vec::new(), Vec::new()));
         }
-        let place = &mut self.ahead[members];
+        let place = &mut self.forward[members];
         place.0.clear();
         place.0.resize(self.states, 0.0);
         place.1.clear();
@@ -264,14 +284,15 @@ impl Count {
         (self.room[state as usize] >> count & 1 == 1).then(|| state + self.stride[count as usize])
     }
 
-    /// One more member.
-    fn ahead(&mut self, counts: &[u8], heard: &[f64]) {
+    /// One more member, with the message of her kind.
+    fn forward_step(&mut self, counts: &[u8], incoming: &[f64]) {
         self.members += 1;
         let (mut weights, mut list) = std::mem::take(self.place(self.members));
-        let (before, states) = &self.ahead[self.members - 1];
+        let (before, states) = &self.forward[self.members - 1];
         let mut sum = 0.0;
         for &state in states {
-            for (&count, likely) in counts.iter().zip(heard).filter(|(_, h)| **h > 0.0) {
+            for (&count, likely) in counts.iter().zip(incoming).filter(|(_, likely)| **likely > 0.0)
+            {
                 if let Some(next) = self.next(state, count) {
                     let weight = before[state as usize] * likely;
                     let at = &mut weights[next as usize];
@@ -285,30 +306,31 @@ impl Count {
         }
         // Only their ratios matter; without this they would become too small to be numbers.
         list.iter().for_each(|&state| weights[state as usize] /= sum);
-        self.ahead[self.members] = (weights, list);
+        self.forward[self.members] = (weights, list);
     }
 
-    /// All members are there: now from the last to the first. `None` if no state meets the bounds.
-    fn turn_back(&mut self, group: &Group) -> Option<()> {
-        self.back.clear();
-        self.back.resize(self.states, 0.0);
+    /// Starts the backward pass, from the last member to the first. `None` if no state meets the
+    /// bounds.
+    fn start_backward_pass(&mut self, factor: &Factor) -> Option<()> {
+        self.backward.clear();
+        self.backward.resize(self.states, 0.0);
         let mut any = false;
-        for &state in &self.ahead[self.members].1 {
-            let mut counts = self.stride.iter().zip(&group.bounds);
+        for &state in &self.forward[self.members].1 {
+            let mut counts = self.stride.iter().zip(&factor.bounds);
             let meets = counts.all(|(stride, b)| state / stride % (b.1 + 1) >= b.0);
-            self.back[state as usize] = f64::from(u8::from(meets));
+            self.backward[state as usize] = f64::from(u8::from(meets));
             any |= meets;
         }
         any.then_some(())
     }
 
-    /// How likely each outcome of the last member is, but for what she is heard to be. `None` if
-    /// none is possible.
-    fn shares(&self, counts: &[u8]) -> Option<Vec<f64>> {
-        let (weights, states) = &self.ahead[self.members - 1];
+    /// Marginal probability of each outcome of the last member, without the message of her kind.
+    /// `None` if none is possible.
+    fn marginals(&self, counts: &[u8]) -> Option<Vec<f64>> {
+        let (weights, states) = &self.forward[self.members - 1];
         let of = |&count: &u8| -> f64 {
             let next = |&state: &u32| {
-                Some(weights[state as usize] * self.back[self.next(state, count)? as usize])
+                Some(weights[state as usize] * self.backward[self.next(state, count)? as usize])
             };
             states.iter().filter_map(next).sum()
         };
@@ -318,26 +340,26 @@ impl Count {
         (sum > 0.0).then_some(shares)
     }
 
-    /// Without the last member. `None` if she cannot be.
-    fn back(&mut self, counts: &[u8], heard: &[f64]) -> Option<()> {
+    /// Takes the last member back. `None` if she cannot be.
+    fn backward_step(&mut self, counts: &[u8], incoming: &[f64]) -> Option<()> {
         self.members -= 1;
         let mut earlier = std::mem::take(&mut self.spare);
         earlier.clear();
         earlier.resize(self.states, 0.0);
         let mut sum = 0.0;
-        for &state in &self.ahead[self.members].1 {
-            let ways = counts.iter().zip(heard);
+        for &state in &self.forward[self.members].1 {
+            let ways = counts.iter().zip(incoming);
             let ways = ways.filter_map(|(&count, likely)| {
-                Some(likely * self.back[self.next(state, count)? as usize])
+                Some(likely * self.backward[self.next(state, count)? as usize])
             });
             let weight: f64 = ways.sum();
             earlier[state as usize] = weight;
             sum += weight;
         }
-        for &state in &self.ahead[self.members].1 {
+        for &state in &self.forward[self.members].1 {
             earlier[state as usize] /= sum;
         }
-        self.spare = std::mem::replace(&mut self.back, earlier);
+        self.spare = std::mem::replace(&mut self.backward, earlier);
         (sum > 0.0).then_some(())
     }
 }
@@ -350,6 +372,7 @@ mod tests {
         chain::Chain, count, draft::Roster, graph::Graph, start, tally::off,
     };
     use crate::inference::{Component, Known, Located, forced};
+    use crate::progress::Watch;
     use rand::seq::SliceRandom;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
@@ -407,7 +430,7 @@ mod tests {
         let possible = vec![true; evidence.outcomes().len()];
         let parts = evidence.components(&possible).expect("there is a world");
         let off = parts.iter().map(|part| {
-            let exact = count(part, 1 << 20).expect("it is small");
+            let exact = count(part, 1 << 20, &Watch::silent()).expect("it is small");
             let beliefs = beliefs(&part.evidence, &|_| true).expect("they come to an end");
             let kind_of = part.evidence.kind_of();
             let share = |o: usize| {
@@ -465,7 +488,7 @@ mod tests {
             let (size, window) = [(5, 15), (6, 18), (6, 12), (4, 12)][seed as usize % 4];
             let part = braid(240, 3, size, window, seed);
             let people = part.evidence.people();
-            let Some(exact) = count(&part, 1 << 22) else { continue };
+            let Some(exact) = count(&part, 1 << 22, &Watch::silent()) else { continue };
             parts += 1;
             let exact = exact
                 .people

@@ -17,7 +17,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// So many lists of the pairs (list, number).
+    /// Builds `lists` lists from pairs (list, number).
     pub(super) fn new(lists: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Lists {
         let mut ends = vec![0; lists];
         pairs.clone().for_each(|(list, _)| ends[list as usize] += 1);

@@ -3,10 +3,15 @@
 
 use super::graph::Graph;
 use crate::inference::{Evidence, Fact};
+use crate::progress::Watch;
 use dashu_int::UBig;
 use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
 use std::ops::{Range, RangeInclusive};
+
+/// States and edges between two questions whether to go on: some hundredths of a second, as numbers
+/// of worlds may be long.
+pub(super) const ASKED: u64 = 4096;
 
 /// Every way to a world. Layers of states, from one state before the first step to one after the
 /// last; every path is a world of kinds, and stands for as many worlds of people as the product of
@@ -26,7 +31,8 @@ struct Step {
     edges: Vec<Edge>,
 }
 
-/// So many people get an outcome, of so many of their kind who have none yet.
+/// A transition between states: `n` people get an outcome, of the `left` people of their kind who
+/// have none yet.
 struct Edge {
     from: u32,
     to: u32,
@@ -40,7 +46,7 @@ struct Edge {
 pub(super) struct Ways(HashMap<(u32, u32), UBig>);
 
 impl Ways {
-    /// So many worlds, times the ways to choose n of `left` people.
+    /// The number of worlds times the ways to choose n of `left` people.
     fn choose(&mut self, worlds: &UBig, left: u32, n: u32) -> UBig {
         let n = n.min(left - n);
         if n == 0 {
@@ -59,46 +65,51 @@ impl Ways {
 
 impl Programme {
     /// All worlds, taking the kinds in this order; `None` if there would be more than `limit`
-    /// states and edges.
+    /// states and edges, or if it is stopped.
     pub(super) fn new(
         evidence: &Evidence,
         graph: &Graph,
         order: &[u32],
         limit: usize,
+        watch: &Watch<'_>,
     ) -> Option<Programme> {
-        let mut unfolding = Unfolding::new(evidence, graph, limit)?;
+        let mut unfolding = Unfolding::new(evidence, graph, limit, watch)?;
         order.iter().try_for_each(|&kind| unfolding.take(kind))?;
         Some(unfolding.programme)
     }
 
-    /// For every state of every layer, the number of worlds from there on.
-    pub(super) fn ahead(&self, ways: &mut Ways) -> Vec<Vec<UBig>> {
+    /// For every state of every layer, the number of worlds from there on; `None` if it is stopped.
+    pub(super) fn ahead(&self, ways: &mut Ways, watch: &Watch<'_>) -> Option<Vec<Vec<UBig>>> {
         let mut ahead = vec![vec![UBig::ONE]];
         for step in self.steps.iter().rev() {
             let next = &ahead[ahead.len() - 1];
             let mut here = vec![UBig::ZERO; step.states];
             for e in &step.edges {
+                watch.work(1, ASKED).then_some(())?;
                 // A layer without states has no edges before it.
                 here[e.from as usize] += ways.choose(&next[e.to as usize], e.left, e.n);
             }
             ahead.push(here);
         }
         ahead.reverse();
-        ahead
+        Some(ahead)
     }
 
-    /// For every outcome the number of people who have it, over all worlds.
+    /// For every outcome the number of people who have it, over all worlds; `None` if it is
+    /// stopped.
     pub(super) fn people(
         &self,
         ahead: &[Vec<UBig>],
         outcomes: usize,
         ways: &mut Ways,
-    ) -> Vec<UBig> {
+        watch: &Watch<'_>,
+    ) -> Option<Vec<UBig>> {
         let mut people = vec![UBig::ZERO; outcomes];
         let mut behind = vec![UBig::ONE];
         for (step, next) in self.steps.iter().zip(&ahead[1..]) {
             let mut there = vec![UBig::ZERO; next.len()];
             for e in &step.edges {
+                watch.work(1, ASKED).then_some(())?;
                 let worlds = ways.choose(&behind[e.from as usize], e.left, e.n);
                 if e.n > 0 {
                     people[e.outcome as usize] += &worlds * &next[e.to as usize] * e.n;
@@ -107,7 +118,7 @@ impl Programme {
             }
             behind = there;
         }
-        people
+        Some(people)
     }
 }
 
@@ -130,6 +141,7 @@ struct Unfolding<'a> {
     rows: Vec<u32>,
     width: usize,
     programme: Programme,
+    watch: &'a Watch<'a>,
 }
 
 /// What a fact asks of a row after a step.
@@ -144,7 +156,12 @@ struct Check {
 }
 
 impl<'a> Unfolding<'a> {
-    fn new(evidence: &'a Evidence, graph: &'a Graph, limit: usize) -> Option<Unfolding<'a>> {
+    fn new(
+        evidence: &'a Evidence,
+        graph: &'a Graph,
+        limit: usize,
+        watch: &'a Watch<'a>,
+    ) -> Option<Unfolding<'a>> {
         if evidence.people() >= u64::from(FREE) {
             return None;
         }
@@ -165,6 +182,7 @@ impl<'a> Unfolding<'a> {
             rows,
             width: 1,
             programme,
+            watch,
         })
     }
 
@@ -210,6 +228,7 @@ impl<'a> Unfolding<'a> {
             row[..self.width].copy_from_slice(start);
             row[self.width..].fill(0);
             row[0] = all.unwrap_or(row[0]);
+            self.watch.work(1, ASKED).then_some(())?;
             for outcome in now.clone() {
                 for n in self.range(outcome, &row, later.is_empty()) {
                     changed.copy_from_slice(&row);

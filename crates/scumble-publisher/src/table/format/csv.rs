@@ -1,25 +1,34 @@
-//! Reading of CSV: in parallel, in one pass, without a copy of the text.
+//! CSV: text, a line for every record, cells separated by a comma or something else.
 //!
-//! *Blocks.* Workers take turns to cut the next block off the file, under a lock, and parse it
-//! outside of the lock. A block always ends where a record ends. To know where that is, whoever
-//! cuts the block follows the quotes through it, jumping from quote to quote with `memchr`; a block
-//! without any quote costs one sweep at the speed of memory. This is why there is no guessing
-//! whether a newline in the middle of a file is inside of quotes.
+//! *Read* from files that end in `.csv`, `.tsv` or `.txt`, and from every other text. Delimiter and
+//! quote are detected; `delimiter` and `quote` in a policy say them instead. The first line names the
+//! columns. The text must be UTF-8.
 //!
-//! *Cells.* Most cells are short and most columns have few values. The end of a cell is searched
-//! eight bytes at a time, and the words that were looked at, cut off at the cell's end, are the key
-//! of a small direct-mapped cache of the column's values. A hit costs neither a hash of the text
-//! nor a comparison in the dictionary. The key needs no length because a cell contains no NUL: a
-//! file with NUL bytes is refused before, as binary.
-//!
-//! *Grammar.* A quote means something only at the beginning of a cell; elsewhere it is a character
-//! like others. In a quoted cell a doubled quote is one quote. What follows the closing quote
-//! belongs to the cell. Records end with LF or CRLF, the last one perhaps with neither. Cells are
-//! not trimmed. Blank lines are skipped; but in a file with one column a blank line is an empty
-//! value, and only blank lines at the end are skipped.
-//!
-//! *Hash.* The same buffers go, in order, to a thread that computes the SHA-256, so that the hash
-//! is of the bytes that were parsed even if somebody writes to the file meanwhile.
+//! *Written* with the delimiter of the source, or commas; cells with a delimiter, a quote or a line
+//! end are enclosed in double quotes. All columns are text.
+
+// How it is read: in parallel, in one pass, without a copy of the text.
+//
+// *Blocks.* Workers take turns to cut the next block off the file, under a lock, and parse it
+// outside of the lock. A block always ends where a record ends. To know where that is, whoever
+// cuts the block follows the quotes through it, jumping from quote to quote with `memchr`; a block
+// without any quote costs one sweep at the speed of memory. This is why there is no guessing
+// whether a newline in the middle of a file is inside of quotes.
+//
+// *Cells.* Most cells are short and most columns have few values. The end of a cell is searched
+// eight bytes at a time, and the words that were looked at, cut off at the cell's end, are the key
+// of a small direct-mapped cache of the column's values. A hit costs neither a hash of the text
+// nor a comparison in the dictionary. The key needs no length because a cell contains no NUL: a
+// file with NUL bytes is refused before, as binary.
+//
+// *Grammar.* A quote means something only at the beginning of a cell; elsewhere it is a character
+// like others. In a quoted cell a doubled quote is one quote. What follows the closing quote
+// belongs to the cell. Records end with LF or CRLF, the last one perhaps with neither. Cells are
+// not trimmed. Blank lines are skipped; but in a file with one column a blank line is an empty
+// value, and only blank lines at the end are skipped.
+//
+// *Hash.* The same buffers go, in order, to a thread that computes the SHA-256, so that the hash
+// is of the bytes that were parsed even if somebody writes to the file meanwhile.
 
 use std::fs::File;
 use std::io::{Chain, Cursor, Read};
@@ -32,8 +41,22 @@ use scumble::failure::{Argument, Failure, Failures, Remedy};
 use sha2::{Digest, Sha256};
 
 use crate::table::columns::{
-    Column, Columns, Dialect, Encoder, Lane, Progress, ReadOptions, check_names, hex, merge, open,
-    select, threads, unreadable,
+    Choose, Column, Columns, Dialect, Encoder, Lane, Progress, ReadOptions, check_names, hex,
+    merge, open, select, threads, unreadable,
+};
+use crate::table::format::{self, Format, Reader, Writer};
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "csv",
+    title: "CSV",
+    noun: "a CSV file",
+    about: "text with a line for every record; delimiter and quote are detected",
+    source: include_str!("csv.rs"),
+    endings: &["csv", "tsv", "txt"],
+    magic: &[],
+    reader: Reader { header, read, dialect: Some(dialect), read_chosen: Some(read_chosen) },
+    writer: Some(Writer::Lines { cell }),
 };
 
 /// Bytes in a block: small enough that it is still in the cache when it is parsed after it was
@@ -53,13 +76,28 @@ const SHORT: usize = 32;
 /// Readable bytes after the end of a block, so that the words of its last cell can be loaded.
 const PAD: usize = SHORT + 8;
 
+/// A cell as it is written: quoted where it has to be, by the rules that the reader detects.
+pub(crate) fn quoted(text: &str, delimiter: u8) -> String {
+    let special = |b: u8| b == delimiter || matches!(b, b'"' | b'\n' | b'\r');
+    if !text.bytes().any(special) {
+        return text.to_owned();
+    }
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// The same as bytes. A line with nothing in it would be skipped when it is read, so the only column
+/// shows its empty cells as quotes.
+fn cell(text: &str, delimiter: u8, alone: bool) -> Vec<u8> {
+    if alone && text.is_empty() { b"\"\"".to_vec() } else { quoted(text, delimiter).into_bytes() }
+}
+
 /// The names of the columns.
-pub(crate) fn header(path: &Path, options: &ReadOptions) -> Result<Vec<String>, Failures> {
+fn header(path: &Path, options: &ReadOptions) -> Result<Vec<String>, Failures> {
     Ok(Head::read(path, options)?.names)
 }
 
 /// Reads the wanted columns.
-pub(crate) fn read(
+fn read(
     path: &Path,
     options: &ReadOptions,
     wanted: Option<&[String]>,
@@ -67,7 +105,30 @@ pub(crate) fn read(
 ) -> Result<Columns, Failures> {
     let head = Head::read(path, options)?;
     let chosen = select(path, &head.names, wanted)?;
-    let shape = Shape::new(&head, &chosen);
+    read_rest(path, options, head, &chosen, progress)
+}
+
+/// Reads the columns that are chosen once the header is known.
+pub(crate) fn read_chosen(
+    path: &Path,
+    options: &ReadOptions,
+    choose: Choose<'_>,
+    progress: Progress<'_>,
+) -> Result<Columns, Failures> {
+    let head = Head::read(path, options)?;
+    let chosen = select(path, &head.names, Some(&choose(&head.names)?))?;
+    read_rest(path, options, head, &chosen, progress)
+}
+
+/// Reads what stands below the header.
+fn read_rest(
+    path: &Path,
+    options: &ReadOptions,
+    head: Head,
+    chosen: &[usize],
+    progress: Progress<'_>,
+) -> Result<Columns, Failures> {
+    let shape = Shape::new(&head, chosen);
     let threads = threads(options);
     let spare = Mutex::new(Vec::new());
     let (sender, receiver) = options.hash.then(|| sync_channel(4)).unzip();
@@ -96,7 +157,7 @@ pub(crate) fn read(
 }
 
 /// How a file is written.
-pub(crate) fn dialect(path: &Path, options: &ReadOptions) -> Result<Dialect, Failures> {
+fn dialect(path: &Path, options: &ReadOptions) -> Result<Dialect, Failures> {
     Ok(Head::read(path, options)?.dialect)
 }
 
@@ -193,17 +254,20 @@ fn names(path: &Path, cells: Vec<Vec<u8>>) -> Result<Vec<String>, Failures> {
 /// How an SQLite database is read in a policy.
 const DATABASE: &str = "in a policy `source = { sqlite = \"…\", table = \"…\" }`";
 
-/// Files that are no text, known by their first bytes.
-const MAGIC: [(&[u8], &str, &str); 8] = [
+/// Files that are no text and that no other format knows, by their first bytes.
+const MAGIC: [(&[u8], &str, &str); 6] = [
     (b"\xff\xfe", "is UTF-16", "convert it to UTF-8, for example with `iconv -f UTF-16 -t UTF-8`"),
     (b"\xfe\xff", "is UTF-16", "convert it to UTF-8, for example with `iconv -f UTF-16 -t UTF-8`"),
     (b"\x1f\x8b", "is compressed with gzip", "decompress it with `gunzip` first"),
     (b"\x28\xb5\x2f\xfd", "is compressed with zstd", "decompress it with `unzstd` first"),
     (b"PK\x03\x04", "is a zip archive or an Excel workbook", "save the table as CSV"),
-    (b"PAR1\x15", "is a Parquet file", "give it the extension `.parquet`"),
     (b"SQLite format 3\0", "is an SQLite database", DATABASE),
-    (b"ARROW1\0\0", "is an Arrow file", "give it the extension `.arrow`"),
 ];
+
+/// Whether a file that is no text is known by its first bytes.
+pub(super) fn is_told(bytes: &[u8]) -> bool {
+    MAGIC.iter().any(|(magic, ..)| bytes.starts_with(magic))
+}
 
 /// What cannot be CSV is refused with a better reason than whatever the parser would find.
 fn refuse(path: &Path, bytes: &[u8]) -> Result<(), Failures> {
@@ -219,10 +283,13 @@ fn refuse(path: &Path, bytes: &[u8]) -> Result<(), Failures> {
             return Err(failure.file(path).remedy(remedy).into());
         }
     }
-    match memchr(0, bytes) {
-        Some(at) => Err(binary(path, 1 + newlines(&bytes[..at])).into()),
-        None => Ok(()),
+    let Some(at) = memchr(0, bytes) else { return Ok(()) };
+    if let Some(other) = format::of_bytes(bytes) {
+        let hint = format!("give it the extension `.{}`", other.endings[0]);
+        let failure = Failure::data("not-csv", format!("`{}` is {}", path.display(), other.noun));
+        return Err(failure.file(path).hint(hint).into());
     }
+    Err(binary(path, 1 + newlines(&bytes[..at])).into())
 }
 
 fn newlines(bytes: &[u8]) -> u64 {
@@ -1045,7 +1112,7 @@ fn binary(path: &Path, line: u64) -> Failure {
     )
     .file(path)
     .line(line)
-    .hint("give a CSV, Parquet or Arrow file")
+    .hint(format!("give a {} file", format::titles()))
 }
 
 fn unclosed(path: &Path, line: u64) -> Failure {
